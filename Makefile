@@ -1,5 +1,5 @@
-# Everything here is a line of cargo or a short script; nothing needs more than a Rust toolchain and a C compiler. The web
-# page is built if there is Node.
+# Each target is a cargo command or a short script. A Rust toolchain and a C compiler are enough; the web page also needs
+# Node.
 
 SECONDS ?= 5
 SEED ?= 1
@@ -13,30 +13,30 @@ help: ## Show this list
 demo: ## Build foreword, write a demo workspace into a temporary folder and explain its prompt
 	@./scripts/demo.sh
 
-page: ## Build the web page, which the next cargo build takes in; needs Node 20 and npm
+page: ## Build the web page, which the next cargo build embeds; needs Node 20 and npm
 	@./scripts/page.sh
 
-test: ## Everything that must hold: format, lints, tests, documentation, a few seconds of fuzzing
+test: ## All checks: format, lints, tests, documentation, a few seconds of fuzzing
 	@SECONDS_EACH=$(SECONDS) SEED=$(SEED) ./scripts/test.sh
 
-browser-tests: ## The web page in a real browser, and screenshots of its views
+browser-tests: ## Test the web page in a real browser, and take screenshots of its views
 	@./scripts/browser-tests.sh
 
-pictures: ## The pictures of the web page in docs/pictures, taken from the demo
+pictures: ## Take the screenshots in docs/pictures from the demo
 	@FOREWORD_PICTURES="$(CURDIR)/docs/pictures" ./scripts/browser-tests.sh tests/pictures.spec.ts
 
-kill-tests: ## Kill a writing process 100 times on SQLite and 25 times on Postgres, and count what was lost
+kill-tests: ## Kill a writing process 100 times on SQLite and 25 times on Postgres, and count lost writes
 	@./scripts/kill-tests.sh
 
 fuzz: ## Fuzz each parser for SECONDS (5) from SEED (1; 0 for a new one each time)
 	@./scripts/fuzz.sh $(SECONDS) $(SEED)
 
-bench: ## Speed and memory, as ratios against peers in the same run, on a throwaway Postgres too if there can be one
+bench: ## Measure speed and memory relative to peers in the same run, also on a temporary Postgres if possible
 	@if settings=$$(./scripts/postgres.sh start durable); then eval "$$settings"; trap './scripts/postgres.sh stop' EXIT; fi; \
 	cargo bench -p foreword-bench
 
-gateways: ## The drop-in endpoint next to a bare proxy, LiteLLM and Portkey, which are installed for it
+gateways: ## Compare the drop-in endpoint with a bare proxy, LiteLLM and Portkey, which are installed for it
 	@./scripts/gateways.sh
 
-clean-fuzz: ## Forget the inputs that fuzzing has found so far
+clean-fuzz: ## Delete the inputs that fuzzing has found
 	rm -rf "$${CARGO_TARGET_DIR:-target}/fuzz/corpus"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The HTTP interface against its own document: a real server with the offline model, and schemathesis from PyPI, in a folder
-# of its own, which makes up requests from the document, good and bad ones. None may be answered with a 5xx, and each answer
-# has to be one that the document describes. Takes about a minute; leaves with 77 if schemathesis can't be had here.
+# Fuzzes the HTTP interface of a real server with the offline model. schemathesis from PyPI generates valid and invalid
+# requests from the OpenAPI document. No response may be a 5xx, and each must match the document. Takes about a minute;
+# exits with 77 if schemathesis can't be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ work=$(mktemp -d)
 server=
 
 clean_up() {
-    # Only what was started here.
+    # Only processes started by this script.
     if [[ -n $server ]]; then
         kill "$server" 2>/dev/null || true
         wait "$server" 2>/dev/null || true
@@ -25,11 +25,11 @@ clean_up() {
 trap clean_up EXIT
 
 cannot() {
-    printf 'schemathesis can not be had here: %s\n' "$1" >&2
+    printf 'cannot install schemathesis: %s\n' "$1" >&2
     exit 77
 }
 
-# `uv` installs in seconds what takes `pip` a while. The mark says that nothing was interrupted.
+# `uv` is much faster than `pip`. The marker file shows that the installation is complete.
 install() {
     command -v python3 >/dev/null || cannot "there is no python3"
     rm -rf "$venv"
@@ -47,7 +47,7 @@ free_port() {
 [[ -e $venv/complete ]] || install
 [[ -n ${FOREWORD_BINARY:-} ]] || cargo build --quiet --package foreword
 
-# A workspace in which there is something to find.
+# A workspace with some data.
 mkdir -p "$work/house/workflows"
 cat >"$work/house/foreword.yaml" <<'YAML'
 agent: { name: Ada, model: offline/echo }
@@ -63,7 +63,7 @@ parameters: [{ name: whom, default: world }]
 steps: [{ name: say, prompt: "Say hello to {{ whom }}." }]
 YAML
 export FOREWORD_WORKSPACE=$work/house
-# It may do everything but say who somebody is, and ask as fast as it can.
+# All scopes except `assert`, without a rate limit.
 token=${FOREWORD_FUZZ_TOKEN:-$("$foreword" token create --name fuzz --scope chat,observe,admin \
     --requests-per-minute 1000000 --concurrent-turns 1000 2>/dev/null)}
 
@@ -82,7 +82,7 @@ authorization="Authorization: Bearer $token"
 curl --silent --fail --output /dev/null --header "$authorization" --request POST "$url/api/v1/schedules/greeting/run"
 curl --silent --fail --output "$work/openapi.json" --header "$authorization" "$url/openapi.json"
 
-# What it may ask, for so many seconds.
+# fuzz HEADER SECONDS [OPTIONS]
 fuzz() {
     "$venv/bin/schemathesis" run openapi.json --url "$url" --header "$1" --max-time "$2" "${@:3}" \
         --phases examples,coverage,fuzzing --seed "$seed" --workers 2 --request-timeout 10 \
@@ -90,11 +90,11 @@ fuzz() {
         --suppress-health-check all --warnings off --max-failures 50 --no-color
 }
 
-# A socket is no answer that could be compared with the document; what providers and other protocols answer is not in it.
+# Excludes the WebSocket, which has no comparable response, and the endpoints of providers and MCP, which are not documented.
 cd "$work"
 fuzz "$authorization" "$seconds" --exclude-path-regex '^/(ws$|mcp$|anthropic/|openai/)'
-# A bridge says who speaks, and where.
+# A bridge sets the user and channel of its messages.
 fuzz "Authorization: Bearer $bridge" "$((seconds / 3))" --include-path-regex '^/api/v1/(channels|conversations)'
 
-# It is still there, and whole.
+# The server is still ready.
 curl --silent --fail --output /dev/null "$url/readyz"

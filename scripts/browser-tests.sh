@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The web page in a real browser, served by the real program. Exit code 77: there is no Node or no Chromium, and none can be
-# installed here.
+# Tests the web page in a real browser, served by the real program. Exits with 77 if Node or Chromium is missing and can't
+# be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ if [[ -z $CHROMIUM && $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
     CHROMIUM=$(command -v chromium || true)
 fi
 if [[ -z $CHROMIUM ]]; then
-    echo "no Chromium here; install the package \`chromium\`" >&2
+    echo "Chromium is missing; install the package \`chromium\`" >&2
     exit 77
 fi
 export CHROMIUM

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Shows what Foreword does on a workspace made for it. Writes only into the build folder and a new temporary one.
+# Demonstrates Foreword on a demo workspace. Writes only to the build folder and a new temporary folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,7 +8,7 @@ if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
     bold=$'\033[1m' plain=$'\033[0m'
 fi
 
-# Each command is shown as one would type it, then run.
+# Prints a command and runs it.
 show() {
     printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"
 }
@@ -27,7 +27,7 @@ foreword() {
     "$bin" "$@"
 }
 
-# One message to the agent, shown in its quotes.
+# Sends one message to the agent, printed with quotes.
 ask() {
     local message=$1
     shift
@@ -35,29 +35,29 @@ ask() {
     "$bin" --workspace "$workspace" chat "$@" "$message"
 }
 
-printf '\nA workspace for an assistant that a household shares:\n'
+printf '\nA workspace for an assistant shared by a family:\n'
 foreword init "$workspace"
 
-printf '\nWhat the owner gets, and why:\n'
+printf '\nThe prompt for the owner, and why each layer is included:\n'
 foreword --workspace "$workspace" explain
 
-printf '\nThe same assistant, when bob writes in a group: look at what is withheld.\n'
+printf '\nThe prompt when bob writes in a group; note what is withheld:\n'
 foreword --workspace "$workspace" explain --user bob --channel signal:bob --situation group
 
-printf '\nAlice asks it something. The model is the offline one, which needs no key; memory, tools and trust are real:\n'
+printf '\nAlice asks a question. The offline model needs no key; memory, tools and trust are real:\n'
 ask "what's Carol's birthday?"
 
-printf '\nBob asks the same in the group, and learns nothing:\n'
+printf '\nBob asks the same in the group and does not get the answer:\n'
 ask "what's Carol's birthday?" --user bob --situation group
 
-printf '\nA provider that is busy three times. Nobody has to type anything again:\n'
+printf '\nA provider is busy three times. Foreword retries:\n'
 ask $'!fail 429 times=3 retry-after=1\nwhen do we water the garden?'
 
-printf '\nHow is it running?\n'
+printf '\nThe status:\n'
 foreword --workspace "$workspace" status
 
 if command -v curl >/dev/null; then
-    printf '\nThe same over HTTP, for programs, pages and messengers. Every request needs a token; the first start makes one:\n'
+    printf '\nThe same over HTTP, for programs, web pages and messengers. Every request needs a token; the first start creates one:\n'
     said="$(dirname "$workspace")/serve.log"
     show "$bin --workspace $workspace serve --listen 127.0.0.1:0 &"
     "$bin" --workspace "$workspace" serve --listen 127.0.0.1:0 >/dev/null 2>"$said" &
@@ -82,11 +82,11 @@ if command -v curl >/dev/null; then
     wait "$server" || true
 fi
 
-printf '\nIs anything wrong with it?\n'
+printf '\nCheck for problems:\n'
 foreword --workspace "$workspace" check
 
 keeper="$(dirname "$workspace")/keeper"
-printf '\nAn agent that may rewrite some of its own layers. What is stored is in one SQLite file, and every version stays:\n'
+printf '\nAn agent that may rewrite some of its own layers. All versions are kept in one SQLite file:\n'
 foreword init "$keeper" --blueprint sovereign >/dev/null
 show "echo 'Check the runway first, then act.' | $bin --workspace $keeper layers set 6 - --message 'one rule'"
 echo 'Check the runway first, then act.' | "$bin" --workspace "$keeper" layers set 6 - --message 'one rule'
@@ -104,7 +104,7 @@ It is yours; remove it when you are done. Try next:
   $bin chat                  # talk to it,
   $bin build                 # read the prompt word for word,
   $bin serve                 # have it over HTTP: docs/server.md, docs/drop-in.md,
-  $bin serve --demo          # and see it all on a web page, with a household that has been busy
+  $bin serve --demo          # and see it on a web page, with sample data
   $bin diff --a user=alice --b user=bob,channel=signal:bob,situation=group
   $bin --help
 NEXT

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Looks for inputs that break the laws of our parsers: fuzz.sh [SECONDS] [SEED] [TARGET…]
+# Fuzzes the parsers: fuzz.sh [SECONDS] [SEED] [TARGET…]
 #
-# Coverage-guided, on the stable compiler. Only our own crates are instrumented, and what the tests have built of the
-# others is used as it is, so that this is ready soon. What is found is kept in the build folder and is where the next
-# run starts; an input that breaks a law is written beside it, and the exit code is 1.
+# Coverage-guided, on the stable compiler. Only our own crates are instrumented; dependencies are reused from the tests'
+# build, which saves time. The corpus is kept in the build folder for the next run. An input that violates a property is
+# written beside it, and the exit code is 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,7 +41,7 @@ for target in "${targets[@]}"; do
         -rss_limit_mb=2048 -dict="fuzz/dictionaries/$target.dict" -artifact_prefix="$broken/" -print_final_stats=1 \
         "$found" $seeds >"$log" 2>&1; then
         tail -n 40 "$log"
-        printf 'A law is broken. Once it holds again, keep the input: copy it from %s to %s\n' "$broken" "${seeds%% *}"
+        printf 'A property is violated. After the fix, copy the input from %s to %s\n' "$broken" "${seeds%% *}"
         exit 1
     fi
     grep -E '^stat::(number_of_executed_units|average_exec_per_sec|new_units_added)' "$log"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Our drop-in endpoint next to the gateways of others: LiteLLM's proxy from PyPI and Portkey's gateway from npm, each in a
-# folder of its own; then the benchmark that compares them. One that can't be had is left out, and the benchmark says so.
+# Benchmarks our drop-in endpoint against other gateways: LiteLLM's proxy from PyPI and Portkey's gateway from npm, each
+# installed in its own folder. A gateway that can't be installed is skipped, and the benchmark reports it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

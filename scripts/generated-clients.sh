@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Clients that are generated from our OpenAPI document: the document is validated by openapi-spec-validator, openapi-python-client
-# and openapi-typescript generate a client each, and both are used against a running server, streams and WebSocket included.
-# Installs what it needs from PyPI and npm, in a folder of its own; exits with 77 if that is not possible here.
+# Tests clients generated from our OpenAPI document. openapi-spec-validator validates the document, openapi-python-client
+# and openapi-typescript generate one client each, and both run against a server, including streams and WebSocket.
+# Installs its dependencies from PyPI and npm in its own folder; exits with 77 if that fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 folder=${FOREWORD_GENERATED_CLIENTS:-$target/generated-clients-$(printf '%s ' "${python_packages[@]}" "${node_packages[@]}" | cksum | cut -d' ' -f1)}
 
 cannot() {
-    printf 'the generators can not be installed here: %s\n' "$1" >&2
+    printf 'cannot install the generators: %s\n' "$1" >&2
     exit 77
 }
 

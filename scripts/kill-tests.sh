@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Kills a process that writes, again and again, and counts what was acknowledged and is not there. The same tests are
-# part of `make test`; here their counts are shown. FOREWORD_KILL_SEED repeats the moments of an earlier run.
+# Kills a writing process repeatedly and counts acknowledged writes that were lost. `make test` includes the same tests;
+# this prints their counts. FOREWORD_KILL_SEED repeats the timing of an earlier run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tests=(what_is_acknowledged_outlasts_100_kills_on_sqlite)
+tests=(acknowledged_writes_survive_100_kills_on_sqlite)
 if [[ ${FOREWORD_TEST_POSTGRES:-} == skip ]]; then
     echo "Postgres: SKIPPED (FOREWORD_TEST_POSTGRES=skip)"
 else
@@ -13,11 +13,11 @@ else
             eval "$settings"
             trap './scripts/postgres.sh stop' EXIT
         else
-            echo "Postgres: SKIPPED (it can't be started, see above)"
+            echo "Postgres: SKIPPED (can't be started, see above)"
         fi
     fi
     if [[ -n ${FOREWORD_TEST_POSTGRES:-} ]]; then
-        tests+=(what_is_acknowledged_outlasts_25_kills_on_postgres)
+        tests+=(acknowledged_writes_survive_25_kills_on_postgres)
     fi
 fi
 

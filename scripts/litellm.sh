@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Our client through a real gateway: LiteLLM's proxy from PyPI, in a folder of its own, in front of a fake provider; then
-# the tests that need it, in both dialects. Leaves with 77 if LiteLLM can't be had here.
+# Tests our client with a real gateway in both dialects: LiteLLM's proxy from PyPI, installed in its own folder, in front
+# of a fake provider. Exits with 77 if LiteLLM can't be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 processes=()
 
 clean_up() {
-    # Only what was started here.
+    # Only processes started by this script.
     for process in "${processes[@]}"; do
         kill "$process" 2>/dev/null || true
         wait "$process" 2>/dev/null || true
@@ -21,11 +21,11 @@ clean_up() {
 trap clean_up EXIT
 
 cannot() {
-    printf 'LiteLLM can not be had here: %s\n' "$1" >&2
+    printf 'cannot install LiteLLM: %s\n' "$1" >&2
     exit 77
 }
 
-# `uv` installs in half a minute what takes `pip` several. The mark says that nothing was interrupted.
+# `uv` is much faster than `pip`. The marker file shows that the installation is complete.
 install() {
     command -v python3 >/dev/null || cannot "there is no python3"
     rm -rf "$venv"
@@ -48,7 +48,7 @@ processes+=($!)
 until [[ -s $work/fake ]]; do sleep 0.1; done
 fake=$(<"$work/fake")
 
-# A backend that is spoken to as vLLM is, and one that is spoken to as Anthropic is.
+# One backend with vLLM's protocol and one with Anthropic's.
 cat >"$work/config.yaml" <<YAML
 model_list:
   - model_name: speaks-openai
@@ -75,7 +75,7 @@ done
 
 export FOREWORD_TEST_LITELLM="http://127.0.0.1:$port" FOREWORD_TEST_LITELLM_KEY="$key"
 if ! cargo test --quiet --package foreword-providers --test it -- --ignored litellm; then
-    printf '\nwhat LiteLLM says:\n' >&2
+    printf '\noutput of LiteLLM:\n' >&2
     tail -n 60 "$work/log" >&2
     exit 1
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Our server of the Model Context Protocol with the official Python client from PyPI, in a folder of its own: on standard
-# input and output, and over HTTP. Leaves with 77 if the client can't be had here.
+# Tests our MCP server with the official Python client from PyPI, installed in its own folder: on standard input and
+# output, and over HTTP. Exits with 77 if the client can't be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,11 +9,11 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 folder=${FOREWORD_MCP_CLIENT:-$target/mcp-client-$version}
 
 cannot() {
-    printf 'the client can not be had here: %s\n' "$1" >&2
+    printf 'cannot install the client: %s\n' "$1" >&2
     exit 77
 }
 
-# The mark says that nothing was interrupted.
+# The marker file shows that the installation is complete.
 install() {
     command -v python3 >/dev/null || cannot "there is no python3"
     rm -rf "$folder"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Our client with real servers of tools: the time server from PyPI and the filesystem server from npm, each in a folder of its
-# own; then the tests that need them. Leaves with 77 if they can't be had here.
+# Tests our MCP client with real servers: the time server from PyPI and the filesystem server from npm, each installed in
+# its own folder. Exits with 77 if they can't be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,11 +10,11 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 folder=${FOREWORD_MCP_SERVERS:-$target/mcp-servers-$time_version-$files_version}
 
 cannot() {
-    printf 'the servers can not be had here: %s\n' "$1" >&2
+    printf 'cannot install the servers: %s\n' "$1" >&2
     exit 77
 }
 
-# The mark says that nothing was interrupted.
+# The marker file shows that the installation is complete.
 install() {
     command -v python3 >/dev/null || cannot "there is no python3"
     command -v npm >/dev/null || cannot "there is no npm"

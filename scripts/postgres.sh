@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# A throwaway Postgres for tests and measurements: its own folder and port, nothing of it left afterwards.
+# A temporary Postgres for tests and benchmarks, with its own folder and port; removed afterwards.
 #
-#   eval "$(scripts/postgres.sh start)"            installs Debian's postgresql if there is none and that is allowed
-#   eval "$(scripts/postgres.sh start durable)"    the same, as patient as a server that is told something worth keeping
-#   scripts/postgres.sh stop                       ends it and all that the tests have started beside it
+#   eval "$(scripts/postgres.sh start)"            installs Debian's postgresql if it is missing and permitted
+#   eval "$(scripts/postgres.sh start durable)"    the same with durable commits (fsync)
+#   scripts/postgres.sh stop                       stops it and all servers that the tests have started
 #
-# Tests tell it nothing worth keeping, so it does not wait for the disk. For measurements it does: a commit that costs
-# nothing makes every comparison wrong.
-# -E: what a failure inside a function leaves behind is removed too.
+# Tests need no durable data, so fsync is off for them. Benchmarks need it on for comparable commit costs.
+# -E: the error trap also runs for failures inside functions.
 set -Eeuo pipefail
 
 fail() {
@@ -15,7 +14,7 @@ fail() {
     exit 1
 }
 
-# The folder with Postgres's programs, the newest if there are several.
+# The folder with Postgres's programs; the newest version if there are several.
 find_programs() {
     local newest
     newest=$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1)
@@ -33,7 +32,7 @@ install() {
         root=(sudo -n)
     fi
     command -v apt-get >/dev/null 2>&1 || return 1
-    # Debian would start a server of its own, which nobody needs here.
+    # Keeps Debian from starting its own server.
     "${root[@]}" mkdir -p /etc/postgresql-common || return 1
     if [[ ! -e /etc/postgresql-common/createcluster.conf ]]; then
         echo 'create_main_cluster = false' |
@@ -90,7 +89,7 @@ start() {
     user=$(choose_user)
     folder=$(mktemp -d "${TMPDIR:-/tmp}/foreword-postgres.XXXXXX")
     if [[ -n $user ]] && chown "$user" "$folder" && ! (cd / && runuser -u "$user" -- test -x "$folder"); then
-        # A folder of root's alone, which Postgres can't get through.
+        # Only root can access this folder, so Postgres can't.
         rmdir "$folder"
         folder=$(mktemp -d /tmp/foreword-postgres.XXXXXX)
     fi
@@ -107,7 +106,7 @@ start() {
 		max_connections = 300
 		unix_socket_directories = ''
 	SETTINGS
-    # Tests that stop and restart a server copy this one, which is faster than making one.
+    # Tests that stop and restart a server copy this one, which is faster than `initdb`.
     as_user cp -a data template
     for _ in {1..5}; do
         port=$(free_port)
@@ -140,10 +139,10 @@ case ${1:-} in
 start) start "${2:-}" ;;
 stop)
     folder=${FOREWORD_TEST_POSTGRES_DIR:-}
-    [[ -n $folder ]] || fail "FOREWORD_TEST_POSTGRES_DIR does not say which one to stop"
+    [[ -n $folder ]] || fail "FOREWORD_TEST_POSTGRES_DIR is not set"
     [[ -d $folder/template ]] || fail "$folder is none of ours"
     user=${FOREWORD_TEST_POSTGRES_USER-$(choose_user)}
     remove "$folder"
     ;;
-*) fail "say \`start\` or \`stop\`" ;;
+*) fail "use \`start\` or \`stop\`" ;;
 esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Records the session of `foreword chat` in the README anew, at a real terminal, with the offline model.
-# With --check it only says whether the program still shows what stands there, times and ids aside; so does `make test`.
+# Records the session of `foreword chat` in docs/chat.md again, at a real terminal, with the offline model.
+# With --check it only compares, ignoring times and ids; so does `make test`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,5 +16,5 @@ esac
 cargo test -p foreword --test it recorded_session
 
 if [[ -n ${FOREWORD_RECORD_CHAT:-} ]]; then
-    git --no-pager diff --stat -- README.md
+    git --no-pager diff --stat -- docs/chat.md
 fi

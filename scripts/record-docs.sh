@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the console blocks of README.md and docs/ and writes what the program prints into them, where it differs in more than
-# times and ids. With --check it only compares; so does `make test`. Read the diff before you commit it.
+# Runs the console blocks of README.md and docs/ and updates their output if it differs in more than times and ids. With
+# --check it only compares, as `make test` does. Read the diff before you commit it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

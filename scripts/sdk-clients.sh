@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Clients that others have written, through our drop-in endpoints: the official SDKs of Anthropic and OpenAI from PyPI and npm,
-# and the command-line tool `llm`, each in a folder of its own; then the tests that need them. Leaves with 77 if they can't be
-# had here.
+# Tests our drop-in endpoints with third-party clients: the official SDKs of Anthropic and OpenAI from PyPI and npm, and
+# the command-line tool `llm`, each installed in its own folder. Exits with 77 if they can't be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +11,7 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 folder=${FOREWORD_SDK_CLIENTS:-$target/sdk-clients-$(printf '%s ' "${python_packages[@]}" "${llm_packages[@]}" "${node_packages[@]}" | cksum | cut -d' ' -f1)}
 
 cannot() {
-    printf 'the clients can not be had here: %s\n' "$1" >&2
+    printf 'cannot install the clients: %s\n' "$1" >&2
     exit 77
 }
 
@@ -23,7 +22,7 @@ in_venv() {
     "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" || cannot "pip could not install $*"
 }
 
-# The mark says that nothing was interrupted.
+# The marker file shows that the installation is complete.
 install() {
     command -v python3 >/dev/null || cannot "there is no python3"
     command -v npm >/dev/null || cannot "there is no npm"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change goes in. Stops at the first thing that doesn't; a step that can't be done
-# on this machine says so and is left out.
+# All checks that must pass before a change is merged. Stops at the first failure; steps that are unavailable on this
+# machine are skipped and listed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,15 +25,15 @@ has_cargo() {
 if has_cargo fmt; then
     step "format" cargo fmt --all --check
 else
-    skip "format" "no rustfmt here; \`rustup component add rustfmt\` brings it"
+    skip "format" "rustfmt is missing; install it with \`rustup component add rustfmt\`"
 fi
 
-# First, because the program takes it in.
-printf '\n== the page\n$ ./scripts/page.sh\n'
+# First, because the program embeds it.
+printf '\n== web page\n$ ./scripts/page.sh\n'
 if ./scripts/page.sh; then
     :
 elif (($? == 77)); then
-    skip "the page" "there is no Node 20 with npm here"
+    skip "web page" "Node 20 with npm is missing"
 else
     exit 1
 fi
@@ -41,10 +41,10 @@ fi
 if has_cargo clippy; then
     step "lints" cargo clippy --workspace --all-targets -- -D warnings
 else
-    skip "lints" "no clippy here; \`rustup component add clippy\` brings it"
+    skip "lints" "clippy is missing; install it with \`rustup component add clippy\`"
 fi
 
-# The store's contract is held on a real Postgres as well: one of our own, unless the environment names another.
+# The store's contract tests also run on a real Postgres: a temporary one, unless the environment names another.
 if [[ -z ${FOREWORD_TEST_POSTGRES:-} ]]; then
     if settings=$(./scripts/postgres.sh start); then
         eval "$settings"
@@ -52,76 +52,76 @@ if [[ -z ${FOREWORD_TEST_POSTGRES:-} ]]; then
         printf '\n== Postgres\n%s\n' "$FOREWORD_TEST_POSTGRES"
     else
         export FOREWORD_TEST_POSTGRES=skip
-        skip "tests on Postgres" "none can be had here; install the package \`postgresql\`"
+        skip "tests on Postgres" "not available; install the package \`postgresql\`"
     fi
 elif [[ $FOREWORD_TEST_POSTGRES == skip ]]; then
     skip "tests on Postgres" "FOREWORD_TEST_POSTGRES=skip"
 fi
 
-# nextest runs each test in its own process and tells sooner what failed; plain cargo runs the same tests. What fails once and
-# then does not is named as flaky at the end: it is to be mended, but holds nobody up who changed something else.
+# nextest runs each test in its own process and reports failures earlier; plain cargo runs the same tests. No retries: a
+# test that fails sometimes has a race, in the test or in the code.
 if has_cargo nextest; then
-    step "tests" cargo nextest run --workspace --no-fail-fast --retries 1
+    step "tests" cargo nextest run --workspace --no-fail-fast
 else
     step "tests" cargo test --workspace --no-fail-fast --lib --bins --tests --examples
 fi
 
-# The page, in a browser that others have written.
-printf '\n== the page in a browser\n$ ./scripts/browser-tests.sh\n'
+# The web page in a real browser.
+printf '\n== web page in a browser\n$ ./scripts/browser-tests.sh\n'
 if ./scripts/browser-tests.sh; then
     :
 elif (($? == 77)); then
-    skip "the page in a browser" "there is no Node or no Chromium, and none can be installed"
+    skip "web page in a browser" "Node or Chromium is missing and can't be installed"
 else
     exit 1
 fi
 
-# A real gateway between our client and a provider: neither side of it was written by us.
-printf '\n== through a gateway\n$ ./scripts/litellm.sh\n'
+# A third-party gateway between our client and a provider.
+printf '\n== client with a gateway\n$ ./scripts/litellm.sh\n'
 if ./scripts/litellm.sh; then
     :
 elif (($? == 77)); then
-    skip "through a gateway" "LiteLLM can't be installed from PyPI here"
+    skip "client with a gateway" "LiteLLM can't be installed from PyPI"
 else
     exit 1
 fi
 
-# Servers of tools that others have written.
-printf '\n== with servers of tools\n$ ./scripts/mcp-servers.sh\n'
+# Third-party MCP servers.
+printf '\n== client with MCP servers\n$ ./scripts/mcp-servers.sh\n'
 if ./scripts/mcp-servers.sh; then
     :
 elif (($? == 77)); then
-    skip "with servers of tools" "they can't be installed from PyPI and npm here"
+    skip "client with MCP servers" "they can't be installed from PyPI and npm"
 else
     exit 1
 fi
 
-# Our interface against its own document, by a program that makes up requests.
-printf '\n== the interface against its document\n$ ./scripts/api-fuzz.sh\n'
+# The HTTP interface against its OpenAPI document, with generated requests.
+printf '\n== HTTP interface against its OpenAPI document\n$ ./scripts/api-fuzz.sh\n'
 if ./scripts/api-fuzz.sh; then
     :
 elif (($? == 77)); then
-    skip "the interface against its document" "schemathesis can't be installed from PyPI here"
+    skip "HTTP interface against its OpenAPI document" "schemathesis can't be installed from PyPI"
 else
     exit 1
 fi
 
-# And the other way round: a client that others have written uses ours.
-printf '\n== with a client of the protocol\n$ ./scripts/mcp-client.sh\n'
+# A third-party MCP client with our server.
+printf '\n== server with an MCP client\n$ ./scripts/mcp-client.sh\n'
 if ./scripts/mcp-client.sh; then
     :
 elif (($? == 77)); then
-    skip "with a client of the protocol" "it can't be installed from PyPI here"
+    skip "server with an MCP client" "it can't be installed from PyPI"
 else
     exit 1
 fi
 
-# Clients that others have written, through our drop-in endpoints.
+# Third-party clients of our drop-in endpoints.
 printf '\n== with official SDKs\n$ ./scripts/sdk-clients.sh\n'
 if ./scripts/sdk-clients.sh; then
     :
 elif (($? == 77)); then
-    skip "with official SDKs" "they can't be installed from PyPI and npm here"
+    skip "with official SDKs" "they can't be installed from PyPI and npm"
 else
     exit 1
 fi
@@ -131,7 +131,7 @@ printf '\n== with generated clients\n$ ./scripts/generated-clients.sh\n'
 if ./scripts/generated-clients.sh; then
     :
 elif (($? == 77)); then
-    skip "with generated clients" "the generators can't be installed from PyPI and npm here"
+    skip "with generated clients" "the generators can't be installed from PyPI and npm"
 else
     exit 1
 fi
@@ -140,7 +140,7 @@ step "examples in the documentation" cargo test --doc --workspace
 
 step "documentation" env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps
 
-# libFuzzer is C++, which the rest does not need. Without it the corpora are still replayed, by the tests above.
+# libFuzzer needs a C++ compiler, which nothing else does. Without it the tests above still replay the corpora.
 if command -v "${CXX:-c++}" >/dev/null 2>&1; then
     step "fuzzing" ./scripts/fuzz.sh "${SECONDS_EACH:-5}" "${SEED:-1}"
 else
@@ -148,7 +148,7 @@ else
 fi
 
 if ((${#skipped[@]})); then
-    printf '\nAll that was run passes. Left out: %s.\n' "$(IFS=, && echo "${skipped[*]}")"
+    printf '\nAll executed checks pass. Skipped: %s.\n' "$(IFS=, && echo "${skipped[*]}")"
 else
-    printf '\nEverything passes.\n'
+    printf '\nAll checks pass.\n'
 fi

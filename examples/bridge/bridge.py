@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A bridge between a terminal and Foreword: what a bridge to a messenger does, with nothing but Python's own library.
+"""A bridge between a terminal and Foreword, as an example of a bridge to a messenger. Uses only the standard library.
 
-Every line of standard input is a message, written `sender: text`. It is posted to Foreword with a key, so that the same line
-sent again is answered once. Answers come back by webhook, signed; one whose signature is wrong or old is refused, and one
-that came before is not shown again.
+Every line of standard input is a message, written `sender: text`. It is posted to Foreword with an idempotency key, so that
+a repeated line is answered once. Answers arrive by signed webhook. Invalid or old signatures are rejected, and duplicates
+are ignored.
 """
 
 import hashlib
@@ -22,31 +22,31 @@ TOKEN = os.environ["FOREWORD_TOKEN"]
 SECRET = os.environ["BRIDGE_SECRET"].encode()
 PORT = int(os.environ.get("BRIDGE_PORT", "7780"))
 FAMILY = "demo"
-TOO_OLD = 300  # seconds
+MAX_AGE = 300  # seconds
 
 seen = set()
 waiting = threading.Semaphore(0)
 
 
 def is_genuine(signature: str, body: bytes) -> bool:
-    """Whether `t=<unix>,v1=<hex>` was made with our secret, lately."""
+    """Whether `t=<unix>,v1=<hex>` is a recent signature with our secret."""
     parts = dict(part.split("=", 1) for part in signature.split(",") if "=" in part)
     at = parts.get("t", "")
-    if not at.isdigit() or abs(time.time() - int(at)) > TOO_OLD:
+    if not at.isdigit() or abs(time.time() - int(at)) > MAX_AGE:
         return False
     expected = hmac.new(SECRET, at.encode() + b"." + body, hashlib.sha256).hexdigest()
     return hmac.compare_digest(expected, parts.get("v1", ""))
 
 
 class Webhook(BaseHTTPRequestHandler):
-    """Takes answers."""
+    """Receives answers."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         if not is_genuine(self.headers.get("x-foreword-signature", ""), body):
             return self.reply(401)
         answer = json.loads(body)
-        # Delivered at least once: after a crash the same answer may come again, under the same id.
+        # At-least-once delivery: after a crash the same answer may arrive again, with the same id.
         if answer["id"] not in seen:
             seen.add(answer["id"])
             first_line = answer["text"].splitlines()[0]
@@ -64,7 +64,7 @@ class Webhook(BaseHTTPRequestHandler):
 
 
 def send(sender: str, text: str, key: str) -> dict:
-    """Posts a message, again if the server is away; the key makes that safe."""
+    """Posts a message and retries if the server is unavailable; the idempotency key makes that safe."""
     message = {"channel": f"{FAMILY}:{sender}", "sender": sender, "text": text, "idempotencyKey": key}
     request = urllib.request.Request(
         f"{SERVER}/api/v1/channels/{FAMILY}/messages",
@@ -92,12 +92,12 @@ def main() -> None:
         if not colon:
             print(f"line {number} is not `sender: text`", file=sys.stderr)
             continue
-        # A messenger's own id of the message goes here: it stays the same when the bridge is started again.
+        # Use the messenger's own message id here: it stays the same when the bridge restarts.
         key = hashlib.sha256(f"{number}:{line}".encode()).hexdigest()[:32]
         taken = send(sender.strip(), text.strip(), key)
         print(f"<- {sender.strip()}: {text.strip()}{' (seen before)' if taken['seenBefore'] else ''}", flush=True)
         if not taken["seenBefore"] and not waiting.acquire(timeout=60):
-            sys.exit("no answer came within a minute")
+            sys.exit("no answer within a minute")
 
 
 if __name__ == "__main__":

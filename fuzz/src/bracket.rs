@@ -1,10 +1,10 @@
-//! The laws of the bracket dialect.
+//! The properties of the bracket dialect.
 
 use foreword_prompt::bracket::{Mode, Template, Values};
 
-/// Any text is a template, in both modes: it renders to the same bytes each time, and problems point into it. Doubled
-/// brackets give the text back.
-pub fn laws_hold(input: &[u8]) {
+/// Any text is a template, in both modes: it renders to the same bytes each time, and problems point into it. Escaped
+/// brackets render to the original text.
+pub fn check_properties(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     for mode in [Mode::Bracket, Mode::Compat] {
         parses(&text, mode);
@@ -28,7 +28,7 @@ fn parses(text: &str, mode: Mode) {
     }
 }
 
-/// Some variables exist, one of them with a value that looks like a tag, and some don't.
+/// Some variables exist, one of them with a value that looks like a tag; others don't.
 fn values() -> Values {
     Values::new()
         .with("system", "date", "2026-01-31")

@@ -1,4 +1,4 @@
-//! The laws of the Jinja dialect.
+//! The properties of the Jinja dialect.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use foreword_prompt::diagnostic::TemplateError;
 use foreword_prompt::jinja::{Limits, RenderContext, compile};
 use serde_json::json;
 
-/// Small, so that an input which runs into them is over at once and many can be tried.
+/// Small limits, so that inputs that reach them end quickly.
 const LIMITS: Limits = Limits {
     fuel: 20_000,
     text_bytes: 256 << 10,
@@ -17,9 +17,8 @@ const LIMITS: Limits = Limits {
     include_depth: 4,
 };
 
-/// Any text is a template or an error with a place in it. It renders to the same bytes each time, and to no more of
-/// them than allowed.
-pub fn laws_hold(input: &[u8]) {
+/// Any text is a template or an error with a position. It renders to the same bytes each time, within the size limit.
+pub fn check_properties(input: &[u8]) {
     let text: Arc<str> = String::from_utf8_lossy(input).into();
     let rendered = render(&text);
     assert_eq!(rendered, render(&text), "the same template must render the same");
@@ -42,7 +41,7 @@ fn render(text: &Arc<str>) -> Result<String, TemplateError> {
     compile("main.md", Arc::clone(text), &|name| Ok(included(name, text)), &LIMITS)?.render(&context)
 }
 
-/// A file that works, one that doesn't, and the template itself.
+/// A valid file, an invalid one, and the template itself.
 fn included(name: &str, main: &Arc<str>) -> Option<Arc<str>> {
     match name {
         "part.md" => Some(Arc::from(

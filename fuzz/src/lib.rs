@@ -1,7 +1,7 @@
-//! What must be true of the parsers for any bytes at all. Each law takes an input and panics if it is broken.
+//! Properties of the parsers that hold for any input. Each takes an input and panics if it is violated.
 //!
-//! The targets under `targets/` hand them to libFuzzer; the tests hand them the corpora, on every machine. What a
-//! correct input means is not tested here, but beside each parser.
+//! The targets under `targets/` run them with libFuzzer; the tests run them on the corpora. The meaning of valid
+//! input is tested next to each parser.
 
 pub mod bracket;
 pub mod jinja;

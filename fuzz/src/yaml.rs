@@ -1,4 +1,4 @@
-//! The laws of everything written in YAML: the configuration, workflows, and front matter.
+//! The properties of all YAML: configuration, workflows and front matter.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::front_matter::FrontMatter;
 use foreword_workspace::workflows::Workflow;
 
-/// Any text is a valid document or has problems with a place in it, the same ones each time.
-pub fn laws_hold(input: &[u8]) {
-    // What is not UTF-8 is refused before it gets here, with an error of its own.
+/// Any text is a valid document or has problems with positions, the same ones each time.
+pub fn check_properties(input: &[u8]) {
+    // Earlier code rejects input that is not UTF-8.
     let Ok(text) = std::str::from_utf8(input) else { return };
     configuration(text);
     workflow(text);

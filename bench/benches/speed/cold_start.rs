@@ -1,5 +1,5 @@
-//! `foreword build` as somebody at a terminal meets it, process included, next to `cat` of the same files; and the most
-//! memory it held. The program is built here, or given as `FOREWORD_BIN`.
+//! Times a whole `foreword build` process next to `cat` of the same files, and measures its peak memory. Builds the
+//! program, or uses `FOREWORD_BIN`.
 
 use std::error::Error;
 use std::io::{self, Read};
@@ -22,7 +22,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     let build = || command(&program, &sample);
     let mut cat = Command::new("cat");
     cat.args(&sample.files);
-    // The first run of each reads the program itself from the disk.
+    // The first run loads the program from disk.
     run(&mut build())?;
     run(&mut cat)?;
     table.compare(&format!("{} files", sample.files.len() + 1), &rounds(&mut build(), &mut cat)?, None);
@@ -47,7 +47,7 @@ fn rounds(subject: &mut Command, peer: &mut Command) -> io::Result<Comparison> {
     Ok(Comparison::of(&rounds))
 }
 
-/// The wall time until the process has ended and everything it wrote has been read.
+/// The wall time until the process has exited and its output was read.
 fn run(command: &mut Command) -> io::Result<Duration> {
     let started = Instant::now();
     let output = command.stderr(Stdio::null()).output()?;
@@ -59,13 +59,13 @@ fn run(command: &mut Command) -> io::Result<Duration> {
     }
 }
 
-/// The peak of a process that is held in its last act: its output does not fit the pipe, so it waits while we look.
+/// The peak memory of a process that blocks at its end, because its output does not fit into the pipe.
 #[cfg(target_os = "linux")]
 fn peak_kilobytes(mut command: Command) -> io::Result<f64> {
     let (mut reader, writer) = io::pipe()?;
     rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
     let mut child = command.stdout(writer).stderr(Stdio::null()).spawn()?;
-    // Our copy of the writing end goes with the command; else the reading would never end.
+    // Drops our copy of the write end, so that the read ends.
     drop(command);
     reader.read_exact(&mut [0])?;
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
@@ -90,7 +90,7 @@ pub(crate) fn program() -> Result<PathBuf, Box<dyn Error>> {
     if !built.success() {
         return Err("`cargo build --release --package foreword` failed".into());
     }
-    // This program is in `release/deps`, the one that was just built a level above.
+    // This program is in `release/deps`, the built one a level above.
     let own = std::env::current_exe()?;
     let folder = own.parent().and_then(Path::parent).ok_or("no folder above this program")?;
     Ok(folder.join("foreword"))

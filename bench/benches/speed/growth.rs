@@ -1,5 +1,5 @@
-//! The warm build again with ten and a hundred times the skills and memory files: it must not grow faster than what it
-//! puts out.
+//! The warm build with 10 and 100 times as many skills and memory files: its time must not grow faster than its
+//! output.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     Ok(())
 }
 
-/// The time of a build that finds every file in memory but no prompt ready, because more of the budget is taken.
+/// The time of a build with all files cached but no prompt, because the history takes more of the token budget.
 fn history_grown(workspace: &Workspace) -> Result<Duration, Box<dyn Error>> {
     let mut times = Vec::new();
     for turn in 1..=9 {

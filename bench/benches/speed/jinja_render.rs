@@ -1,5 +1,4 @@
-//! A prompt file rendered through the store, with its guards and limits, next to the bare engine with the same template,
-//! the same strictness and the same values.
+//! Rendering a prompt file with guards and limits, compared with the bare engine on the same template and values.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use crate::sample::prose;
 use crate::table::Table;
 use crate::timing::compare;
 
-/// At most this much slower than the bare engine.
+/// The maximum ratio to the bare engine.
 const TARGET: f64 = 1.2;
 const BYTES: usize = 2 * 1024;
 const NAMES: [&str; 10] =

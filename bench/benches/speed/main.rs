@@ -1,7 +1,7 @@
-//! Speed and memory of Foreword, each next to a peer that is timed in the same run: a ratio survives a busy machine, a
-//! time does not. Asserts nothing about time; what is expected is said in `docs/benchmarks.md`.
+//! Speed and memory benchmarks. Each is compared with a peer in the same run, because ratios are stable on a busy
+//! machine and times are not. Asserts nothing about time; `docs/benchmarks.md` has the expected values.
 //!
-//! `cargo bench -p foreword-bench` runs everything; words behind `--` choose sections by name.
+//! `cargo bench -p foreword-bench` runs everything; arguments after `--` select sections by name.
 
 mod cold_start;
 mod gateway;
@@ -9,7 +9,7 @@ mod growth;
 mod jinja_render;
 mod life;
 mod memory;
-mod observing;
+mod observability;
 mod sample;
 mod simulated_turns;
 mod storage;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use table::Table;
 
-/// As in the shipped program.
+/// The allocator of the shipped program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -40,7 +40,7 @@ const SECTIONS: [Section; 16] = [
     ("tokens", token_counting::measure),
     ("memory", memory::measure),
     ("simulate", simulated_turns::measure),
-    ("observing", observing::measure),
+    ("observing", observability::measure),
     ("events", storage::events::measure),
     ("conversations", storage::conversations::measure),
     ("retention", storage::retention::measure),
@@ -52,7 +52,7 @@ const SECTIONS: [Section; 16] = [
 ];
 
 fn main() -> ExitCode {
-    // Cargo adds words of its own, such as `--bench`.
+    // Cargo adds its own arguments, such as `--bench`.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     if let [word, port, upstream] = &wanted[..]
         && word == gateway::floor::WORD

@@ -1,5 +1,5 @@
-//! The workspace that is measured: a `gateway` with 8 files of 40 KB in all, of which MEMORY.md has 16, and as many
-//! skills and memory files as wanted. The same bytes in every run.
+//! The sample workspace: a `gateway` with 8 files of 40 KB in total, 16 KB of it MEMORY.md, and a given number of
+//! skills and memory files. Deterministic.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 const CONFIG: &str = "agent: { name: Assistant, blueprint: gateway, model: offline/echo }\n\
     users:\n  - { name: alice, trust: full, match: [\"terminal:default\"] }\n";
 
-/// Path and size of the files that are there once, whatever the scale.
+/// Path and size of the files that exist at every scale.
 pub(crate) const FILES: [(&str, usize); 8] = [
     ("SOUL.md", 4 * 1024),
     ("AGENTS.md", 8 * 1024),
@@ -25,7 +25,7 @@ pub(crate) const FILES: [(&str, usize); 8] = [
     ("channels/terminal.md", 2 * 1024),
 ];
 
-/// How much there is to list.
+/// The number of skills and memory files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) skills: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The scale everything is measured at.
+    /// The scale of most measurements.
     pub(crate) const BASE: Self = Self { skills: 10, memories: 1_000 };
 
     pub(crate) fn times(self, factor: usize) -> Self {
@@ -44,7 +44,7 @@ impl Scale {
 /// A workspace in a temporary directory.
 pub(crate) struct Sample {
     directory: tempfile::TempDir,
-    /// Every file of it but the configuration.
+    /// All files except the configuration.
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -88,13 +88,13 @@ impl Sample {
     }
 }
 
-/// alice at her terminal, so many minutes after a fixed time.
+/// A request by alice at her terminal, some minutes after a fixed time.
 pub(crate) fn request(minute: i64) -> Result<Request, jiff::Error> {
     let start: Zoned = date(2026, 11, 16).at(8, 30, 0, 0).to_zoned(TimeZone::UTC)?;
     Ok(Request::at(start.checked_add(jiff::Span::new().minutes(minute))?, [7; 16]))
 }
 
-/// So many bytes of plain English in short lines.
+/// Plain English in short lines, of this many bytes.
 pub(crate) fn prose(bytes: usize) -> String {
     const LINES: [&str; 6] = [
         "- Answer in the language of the question, and keep to what was asked.\n",

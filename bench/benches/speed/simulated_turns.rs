@@ -1,5 +1,5 @@
-//! `foreword simulate` over 10,000 turns, next to a plain loop that prices as many calls and knows no cache: what it costs to
-//! follow the cache.
+//! `foreword simulate` over 10,000 turns, compared with a loop that prices as many calls without a cache: the cost of
+//! simulating the cache.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -10,7 +10,8 @@ use foreword_core::models::{ModelCatalog, ModelFacts};
 use foreword_core::money::{Money, Price};
 use foreword_core::price::cost_of;
 use foreword_core::simulate::{
-    Bill, CacheRules, Changes, Layout, Pauses, Provider, Scenario, SizedLayer, Way, simulate,
+    Bill, CacheModel, ChangeTrigger, Layout, Pauses, Scenario, SendStrategy, SimulatedProvider, SizedLayer,
+    simulate,
 };
 use foreword_prompt::prompt::CacheClass;
 
@@ -27,7 +28,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     for model in ["anthropic/claude-haiku-4-5", "openai/gpt-5.6", "openai/gpt-4o"] {
         let facts = catalog.find(model).ok_or("a model of the table is gone")?;
         table.note(model);
-        for way in Way::ALL {
+        for way in SendStrategy::ALL {
             let layout = layout(way);
             let mut rounds = Vec::new();
             let mut calls = 0;
@@ -55,27 +56,27 @@ fn bill(layout: &Layout, facts: &ModelFacts) -> Result<Bill, Box<dyn Error>> {
         compact_above: facts.context_window.map(|window| window / 10 * 8),
         ..Scenario::default()
     };
-    let provider = Provider { facts, rules: CacheRules::of(facts, None), ttl: Default::default() };
+    let provider = SimulatedProvider { facts, rules: CacheModel::of(facts, None), ttl: Default::default() };
     Ok(simulate(layout, &scenario, provider)?.bill)
 }
 
 /// A prompt like that of blueprint `gateway`.
-fn layout(way: Way) -> Layout {
+fn layout(way: SendStrategy) -> Layout {
     let layer =
         |name: &str, tokens, class, changes| SizedLayer { name: name.to_owned(), tokens, class, changes };
     let mut system: Vec<SizedLayer> = (0..8)
-        .map(|file| layer(&format!("file {file}"), 400, CacheClass::Agent, Changes::WithFile(file)))
+        .map(|file| layer(&format!("file {file}"), 400, CacheClass::Agent, ChangeTrigger::WithFile(file)))
         .collect();
-    system.push(layer("place", 200, CacheClass::Conversation, Changes::Never));
-    let now = layer("now", 80, CacheClass::None, Changes::EveryMinute);
-    let told = match way {
-        Way::FreezeThenAppend => vec![now],
-        Way::RebuildEachTurn | Way::InjectEverything => {
+    system.push(layer("place", 200, CacheClass::Conversation, ChangeTrigger::Never));
+    let now = layer("now", 80, CacheClass::None, ChangeTrigger::EveryMinute);
+    let announced = match way {
+        SendStrategy::FreezeThenAppend => vec![now],
+        SendStrategy::RebuildEachTurn | SendStrategy::InjectEverything => {
             system.insert(8, now);
             Vec::new()
         }
     };
-    Layout { way, tools: 1_500, system, told, files: 8 }
+    Layout { way, tools: 1_500, system, announced, files: 8 }
 }
 
 fn priced(facts: &ModelFacts, calls: usize) -> Price {

@@ -1,4 +1,4 @@
-//! What a run prints: a heading for each section, a line for each comparison, notes in between.
+//! The printed output: a heading per section, a line per comparison, and notes.
 
 use std::error::Error;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::timing::Comparison;
 
-/// Prints as it goes, so that a long run shows how far it is. A reader that has gone away is no reason to stop.
+/// Prints immediately, so that a long run shows its progress. Ignores a closed pipe.
 #[derive(Default)]
 pub(crate) struct Table {
     sections: usize,
@@ -24,28 +24,28 @@ impl Table {
         print(&format!("  {:<46} peer: {peer}", ""));
     }
 
-    /// A subject next to its peer, and the ratio that is aimed for, if one is.
+    /// A subject next to its peer, with the target ratio, if there is one.
     pub(crate) fn compare(&mut self, what: &str, comparison: &Comparison, target: Option<f64>) {
         let target = target.map(|target| format!("  (aim: at most {target})")).unwrap_or_default();
         let (subject, peer) = (readable(comparison.subject), readable(comparison.peer));
-        // Three orders of magnitude would else be the same as four.
+        // With two digits, small ratios would all look the same.
         let digits = if comparison.ratio < 0.1 { 5 } else { 2 };
         print(&format!("  {what:<46} {subject:>10} {peer:>10} {:>8.digits$}{target}", comparison.ratio));
     }
 
-    /// Something to know about the figures.
+    /// A note about the figures.
     pub(crate) fn note(&mut self, text: &str) {
         print(&format!("  {text}"));
     }
 
     /// A section that could not be measured.
     pub(crate) fn failure(&mut self, section: &str, error: &dyn Error) {
-        // Nobody is left to tell if this fails.
+        // Nothing more can be done if this fails.
         let _ = writeln!(std::io::stderr(), "error: section `{section}`: {error}");
     }
 }
 
-/// A time with three digits that count.
+/// A time with three significant digits.
 pub(crate) fn readable(time: Duration) -> String {
     let nanos = time.as_nanos() as f64;
     let (value, unit) = match nanos {

@@ -1,12 +1,12 @@
-//! Times a subject and its peer in turns, so that whatever slows the machine slows both. Medians only: on a shared
-//! machine the mean tells about the neighbours.
+//! Times a subject and its peer alternately, so that load on the machine slows both. Uses medians, because means
+//! depend on other load.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// How long a batch of calls should take: long enough for the clock, short enough to dodge the scheduler.
+/// The duration of a batch: long enough for the clock, short compared with a time slice.
 const BATCH: Duration = Duration::from_micros(200);
-/// How often each side gets a turn.
+/// The number of rounds.
 const ROUNDS: usize = 501;
 
 /// A subject next to its peer.
@@ -14,13 +14,13 @@ const ROUNDS: usize = 501;
 pub(crate) struct Comparison {
     /// The median time of one call.
     pub(crate) subject: Duration,
-    /// The same of the peer.
+    /// The median time of the peer.
     pub(crate) peer: Duration,
     /// The median over the rounds of subject divided by peer.
     pub(crate) ratio: f64,
 }
 
-/// Compares two things that take little time, in batches.
+/// Compares two fast operations, in batches.
 pub(crate) fn compare<A, B>(subject: impl FnMut() -> A, peer: impl FnMut() -> B) -> Comparison {
     let (mut subject, mut peer) = (Batch::sized_for(subject), Batch::sized_for(peer));
     let rounds: Vec<_> = (0..ROUNDS).map(|_| (subject.per_call(), peer.per_call())).collect();
@@ -28,7 +28,7 @@ pub(crate) fn compare<A, B>(subject: impl FnMut() -> A, peer: impl FnMut() -> B)
 }
 
 impl Comparison {
-    /// The medians of rounds, each a time of the subject and one of the peer.
+    /// The medians of rounds, each with a time of the subject and one of the peer.
     pub(crate) fn of(rounds: &[(Duration, Duration)]) -> Self {
         let seconds = |one: &Duration| one.as_secs_f64();
         let mut subjects: Vec<f64> = rounds.iter().map(|(subject, _)| seconds(subject)).collect();
@@ -43,7 +43,7 @@ impl Comparison {
     }
 }
 
-/// The middle of `values`, or 0 if there are none.
+/// The median, or 0 if there are no values.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
@@ -72,7 +72,7 @@ impl<T, F: FnMut() -> T> Batch<F> {
     }
 
     fn per_call(&mut self) -> Duration {
-        // Below a nanosecond a `Duration` is zero, and no ratio can be made of that.
+        // Below a nanosecond a `Duration` is zero and has no ratio.
         Duration::from_secs_f64((self.time().as_secs_f64() / f64::from(self.size)).max(1e-9))
     }
 }

@@ -1,5 +1,5 @@
-//! The prompt of a workspace that was built before, next to one copy of its bytes. The directory is gone by then: what
-//! still answers did not read it.
+//! The prompt of a workspace that was built before, compared with one copy of its bytes. The directory is deleted
+//! first, to show that nothing is read from it.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -15,10 +15,10 @@ use crate::sample::{FILES, Sample, Scale, request};
 use crate::table::Table;
 use crate::timing::{Comparison, compare};
 
-/// At most this many copies.
+/// The maximum ratio to a copy.
 const TARGET: f64 = 2.0;
-/// Requests with different times, made beforehand: moving the clock is the caller's work. All within a day, for a new
-/// weekday may weigh something else, and then the prompt is made anew.
+/// Requests with different times, created beforehand. All within a day: a new weekday may have another token count,
+/// which rebuilds the prompt.
 const MINUTES: i64 = 900;
 /// The tokens of a message and its answer.
 const HISTORY_STEP: usize = 150;
@@ -53,7 +53,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     Ok(())
 }
 
-/// How often a day's passing makes new frozen text, when it is only ever the clock that changes.
+/// How often the frozen text is rebuilt in a day if only the clock changes.
 fn rebuilds_of_a_day(workspace: &Workspace) -> Result<usize, Box<dyn Error>> {
     let mut frozen = Arc::clone(&workspace.build(&request(0)?)?.prompt.frozen);
     let mut rebuilt = 0;
@@ -65,7 +65,7 @@ fn rebuilds_of_a_day(workspace: &Workspace) -> Result<usize, Box<dyn Error>> {
     Ok(rebuilt)
 }
 
-/// The time of a warm build when no two calls fall into the same minute.
+/// The time of a warm build when every call is in another minute.
 pub(crate) fn clock_moved(workspace: &Workspace, prompt: &Prompt) -> Result<Comparison, jiff::Error> {
     let minutes = (0..MINUTES).map(request).collect::<Result<Vec<_>, _>>()?;
     let next = AtomicUsize::new(0);
@@ -73,7 +73,7 @@ pub(crate) fn clock_moved(workspace: &Workspace, prompt: &Prompt) -> Result<Comp
     Ok(compare(build, || copy(prompt)))
 }
 
-/// All bytes of a prompt in a fresh string.
+/// All bytes of a prompt in a new string.
 pub(crate) fn copy(prompt: &Prompt) -> String {
     let prompt = black_box(prompt);
     let size: usize = prompt.turn.iter().map(|one| one.text.len()).sum();

@@ -1,41 +1,43 @@
-//! The agent: takes messages in, and sees to it that each is answered once.
+//! The agent: accepts messages and answers each exactly once.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use foreword_core::id::{CallId, ConversationId};
 use foreword_core::message::Provenance;
-use foreword_core::turn::Asked;
-use foreword_prompt::trust::Trust;
-use foreword_workspace::request::Request;
+use foreword_core::turn::OwnerAnswer;
+use parking_lot::Mutex;
 use tokio::sync::{broadcast, oneshot};
 use tokio::task::AbortHandle;
 
-pub use crate::accepting::Receipt;
-use crate::compaction::{self, Shortened};
-use crate::conversation::{Command, Handle, start};
+use crate::background::compaction::{self, CompactionResult};
+pub use crate::conversation::accept_message::Receipt;
+use crate::conversation::feed::{Feed, FeedObserver};
+use crate::conversation::inbound::{TurnOrigin, provenance};
+use crate::conversation::mailbox::{Command, Handle, start};
 use crate::error::AgentError;
-use crate::feed::{Feed, Onlooker};
-use crate::inbound::{Occasion, provenance};
-use crate::prepare::Placed;
-use crate::recovery;
-use crate::shared::{LEASE, Parts, Shared};
-use crate::watching::{self, Reloaded};
+use crate::prompt::workspace_reload::{self, Reloaded};
+use crate::shared::{LEASE_DURATION, Parts, Shared};
+use crate::spending::SpendTracker;
+use crate::turn::recovery;
+use crate::turn::scope::TurnScope;
 
-/// How many conversations with waiting messages are looked up at once.
-const LOOKED_UP: u32 = 100;
+/// How often a store on this machine is checked for turns of dead processes.
+const LOCAL_RECOVERY_INTERVAL: Duration = Duration::from_secs(1);
+/// The number of conversations with pending messages that one scan reads.
+const MAX_CONVERSATIONS_PER_SCAN: u32 = 100;
 
-/// An agent. Clones are the same agent.
+/// A handle to an agent. Clones share its state.
 #[derive(Clone)]
 pub struct Agent(Arc<Inner>);
 
-/// An agent that may be gone: what belongs to an agent holds it this way.
+/// A weak reference to an agent, for values that the agent itself owns.
 #[derive(Clone, Default)]
 pub struct WeakAgent(Weak<Inner>);
 
 impl WeakAgent {
-    /// The agent, if it is still there.
+    /// The agent, unless it was dropped.
     #[must_use]
     pub fn upgrade(&self) -> Option<Agent> {
         self.0.upgrade().map(Agent)
@@ -45,139 +47,140 @@ impl WeakAgent {
 struct Inner {
     shared: Arc<Shared>,
     conversations: Mutex<BTreeMap<ConversationId, Handle>>,
-    watching: Mutex<Watching>,
+    background: Mutex<BackgroundTasks>,
 }
 
-/// What looks on in the background.
+/// Background tasks of the agent.
 #[derive(Default)]
-struct Watching {
+struct BackgroundTasks {
     turns: Option<AbortHandle>,
     files: Option<AbortHandle>,
 }
 
 impl Agent {
-    /// An agent made of these parts. Call [`Agent::recover`] to go on with what another process left.
+    /// Creates an agent. Call [`Agent::recover`] to resume the turns of processes that have ended.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
-        Self::with_lease(parts, LEASE)
+        Self::with_lease(parts, LEASE_DURATION)
     }
 
-    /// The same, thought dead when it has been silent for `lease`: its turns are then gone on with by others.
+    /// As [`Agent::new`], with leases of this duration. When a lease expires, another node takes the turn over.
     #[must_use]
     pub fn with_lease(parts: Parts, lease: Duration) -> Self {
         Self(Arc::new_cyclic(|host| {
             let shared = Arc::new(Shared::new(parts, lease, WeakAgent(Weak::clone(host))));
-            Inner { shared, conversations: Mutex::default(), watching: Mutex::default() }
+            Inner { shared, conversations: Mutex::default(), background: Mutex::default() }
         }))
     }
 
-    /// The same agent, held in a way that does not keep it.
+    /// A weak reference to this agent.
     #[must_use]
     pub fn downgrade(&self) -> WeakAgent {
         WeakAgent(Arc::downgrade(&self.0))
     }
 
-    /// What all its conversations share.
+    /// The state that all conversations share.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
     }
 
-    /// What happens in a conversation.
+    /// Decides about spending, and records it.
+    #[must_use]
+    pub fn spending(&self) -> &SpendTracker {
+        &self.0.shared.spending
+    }
+
+    /// The progress feed of a conversation.
     #[must_use]
     pub fn feed(&self, conversation: &ConversationId) -> Feed {
         self.handle(conversation).feed
     }
 
-    /// Shows `onlooker` what happens in every conversation from now on. There is one: whoever comes second sees nothing,
-    /// and is told so by `false`.
-    pub fn tell_all(&self, onlooker: Arc<dyn Onlooker>) -> bool {
-        self.0.shared.onlooker.set(onlooker).is_ok()
+    /// Registers the observer of all conversations. Returns `false` if the agent already has one.
+    pub fn set_observer(&self, observer: Arc<dyn FeedObserver>) -> bool {
+        self.0.shared.observer.set(observer).is_ok()
     }
 
-    /// Stops the turn that runs in a conversation, if one does. What was shown is kept. A summary that is being made is
-    /// stopped too.
+    /// Cancels the running turn or compaction of a conversation. Partial output of the turn is stored.
     pub fn cancel(&self, conversation: &ConversationId) {
         self.post(conversation, Command::Cancel);
     }
 
-    /// The same, asked for by another node: where nothing happens here nothing is begun.
+    /// As [`Agent::cancel`], requested by another node. Does not start a task for the conversation.
     pub fn cancel_here(&self, conversation: &ConversationId) {
-        if let Some(handle) = unpoisoned(&self.0.conversations).get(conversation) {
-            // A task that has come to an end runs no turn.
+        if let Some(handle) = self.0.conversations.lock().get(conversation) {
+            // A task that has ended runs no turn.
             let _ = handle.mailbox.send(Command::Cancel);
         }
     }
 
-    /// An answer to a question. It counts only from the owner; says whether it does.
+    /// Answers a confirmation question. Returns `false` and ignores the answer unless it is from the owner.
     pub fn answer(
         &self,
         conversation: &ConversationId,
-        by: &Occasion,
-        (call, answer): (CallId, Asked),
+        by: &TurnOrigin,
+        call: CallId,
+        answer: OwnerAnswer,
     ) -> bool {
         let shared = &self.0.shared;
-        let request = request(shared, by);
-        let snapshot = shared.workspace.snapshot();
-        let is_owner = provenance(request.identify(&snapshot.config).user) == Provenance::Owner;
+        let is_owner = provenance(&by.principal(shared)) == Provenance::Owner;
         if is_owner {
             self.post(conversation, Command::Owner { call, answer });
         }
         is_owner
     }
 
-    /// An answer of the owner's that another node has passed on: where nothing happens here nothing is begun.
-    pub fn answer_here(&self, conversation: &ConversationId, (call, answer): (CallId, Asked)) {
-        if let Some(handle) = unpoisoned(&self.0.conversations).get(conversation) {
-            // A task that has come to an end has asked nothing.
+    /// As [`Agent::answer`], forwarded by another node. Does not start a task for the conversation.
+    pub fn answer_here(&self, conversation: &ConversationId, call: CallId, answer: OwnerAnswer) {
+        if let Some(handle) = self.0.conversations.lock().get(conversation) {
+            // A task that has ended has no open question.
             let _ = handle.mailbox.send(Command::Owner { call, answer });
         }
     }
 
-    /// Replaces the history of a conversation by its summary, which those can read whose conversation it is.
+    /// Compacts a conversation: replaces its history by a summary that its participants can read.
     ///
     /// # Errors
-    /// If a turn runs, there is nothing to summarise, or the model can't do it: then nothing has changed.
+    /// If a turn runs, there is nothing to summarise, or the model call fails. The conversation is then unchanged.
     pub async fn compact(
         &self,
         conversation: &ConversationId,
-        occasion: Occasion,
-    ) -> Result<Shortened, AgentError> {
-        self.compact_at(compaction::placed(&self.0.shared, conversation, occasion).await?).await
+        origin: TurnOrigin,
+    ) -> Result<CompactionResult, AgentError> {
+        self.compact_at(compaction::turn_scope(&self.0.shared, conversation, origin).await?).await
     }
 
-    /// The same, where it is known already at which trust.
-    pub(crate) async fn compact_at(&self, placed: Placed) -> Result<Shortened, AgentError> {
-        let ((done, result), conversation) = (oneshot::channel(), placed.conversation.clone());
-        self.post(&conversation, Command::Compact { placed: Box::new(placed), done });
+    /// As [`Agent::compact`], at a trust that is already resolved.
+    pub(crate) async fn compact_at(&self, scope: TurnScope) -> Result<CompactionResult, AgentError> {
+        let ((done, result), conversation) = (oneshot::channel(), scope.conversation.clone());
+        self.post(&conversation, Command::Compact { scope: Box::new(scope), done });
         result.await.unwrap_or(Err(AgentError::Closed))
     }
 
-    /// Goes on with turns that were cut off and answers what waits, now and from now on.
-    ///
-    /// # Errors
-    /// If the store can't be read now.
+    /// Resumes interrupted turns and answers pending messages, now and periodically.
     pub async fn recover(&self) -> Result<(), AgentError> {
         self.0.shared.calibrations.recall(&self.0.shared).await?;
-        self.look().await?;
-        // What they have left is taken over by now.
-        self.0.shared.store.forget_dead_nodes().await?;
-        let (weak, lease) = (Arc::downgrade(&self.0), self.0.shared.lease);
+        self.recover_once().await?;
+        // The turns of dead nodes are taken over by now.
+        self.0.shared.store.remove_dead_nodes().await?;
+        let weak = Arc::downgrade(&self.0);
+        // In a store on this machine, file locks show dead processes long before their leases expire.
+        let lease = self.0.shared.lease / 2;
+        let interval =
+            if self.0.shared.store.is_shared() { lease } else { lease.min(LOCAL_RECOVERY_INTERVAL) };
         let watching = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(lease / 2).await;
+                tokio::time::sleep(interval).await;
                 let Some(inner) = weak.upgrade() else { return };
-                // A store that is away now is asked again.
-                let _ = Self(inner).look().await;
+                // The next scan retries after a store error.
+                let _ = Self(inner).recover_once().await;
             }
         });
-        unpoisoned(&self.0.watching).turns = Some(watching.abort_handle());
+        self.0.background.lock().turns = Some(watching.abort_handle());
         Ok(())
     }
 
-    /// Goes on with what was cut off or waits in one conversation, and leaves the others to whoever serves them.
-    ///
-    /// # Errors
-    /// If the store can't be read now.
+    /// As [`Agent::recover`], once and for one conversation.
     pub async fn recover_conversation(&self, conversation: &ConversationId) -> Result<(), AgentError> {
         let shared = &self.0.shared;
         shared.calibrations.recall(shared).await?;
@@ -190,83 +193,85 @@ impl Agent {
         {
             self.post(conversation, Command::Resume(Box::new(taken)));
         }
-        self.post(conversation, Command::Look);
+        self.post(conversation, Command::AnswerPending);
         Ok(())
     }
 
-    async fn look(&self) -> Result<(), AgentError> {
+    async fn recover_once(&self) -> Result<(), AgentError> {
         let shared = &self.0.shared;
         for turn in shared.store.unfinished_turns(shared.now()).await? {
-            // One that can't be claimed is no reason to leave the others.
+            // Skip a turn that can't be claimed.
             if let Ok(Some(taken)) = recovery::claim(shared, turn.id).await {
                 self.post(&taken.turn.conversation.clone(), Command::Resume(Box::new(taken)));
             }
         }
-        for conversation in shared.store.conversations_with_pending(LOOKED_UP).await? {
-            self.post(&conversation, Command::Look);
+        for conversation in shared.store.conversations_with_pending(MAX_CONVERSATIONS_PER_SCAN).await? {
+            self.post(&conversation, Command::AnswerPending);
         }
         self.recover_runs().await
     }
 
-    /// Looks for changed files from now on, and tells what became of them. A bad configuration never replaces a good one.
+    /// Starts watching the workspace files. The receiver gets the result of each reload. An invalid configuration never
+    /// replaces a valid one.
     #[must_use]
     pub fn watch_workspace(&self) -> broadcast::Receiver<Reloaded> {
-        let told = self.0.shared.reloads.subscribe();
-        let mut watching = unpoisoned(&self.0.watching);
+        let reloads = self.0.shared.reloads.subscribe();
+        let mut watching = self.0.background.lock();
         if watching.files.is_none() {
             watching.files =
-                Some(tokio::spawn(watching::watch(Arc::downgrade(&self.0.shared))).abort_handle());
+                Some(tokio::spawn(workspace_reload::watch(Arc::downgrade(&self.0.shared))).abort_handle());
         }
-        told
+        reloads
     }
 
-    /// Stops every turn and lets the conversations come to an end. What was accepted is answered by whoever starts next.
+    /// Shuts down gracefully: stops all turns and conversation tasks. The next process answers the pending messages.
     pub async fn shut_down(&self) {
-        let Watching { turns, files } = std::mem::take(&mut *unpoisoned(&self.0.watching));
+        let BackgroundTasks { turns, files } = std::mem::take(&mut *self.0.background.lock());
         turns.into_iter().chain(files).for_each(|task| task.abort());
         self.0.shared.runs.stop();
-        let handles = std::mem::take(&mut *unpoisoned(&self.0.conversations));
+        let handles = std::mem::take(&mut *self.0.conversations.lock());
         for handle in handles.values() {
-            // A task that is gone needs no word.
+            // The task may have ended already.
             let _ = handle.mailbox.send(Command::Stop);
         }
         for handle in handles.into_values() {
             handle.mailbox.closed().await;
         }
         self.settled().await;
-        if let Some(onlooker) = self.0.shared.onlooker.get() {
-            onlooker.settled().await;
+        if let Some(observer) = self.0.shared.observer.get() {
+            observer.settled().await;
         }
     }
 
-    /// Waits until no turn runs in this process. What waits for one does not count.
+    /// Waits until no turn runs in this process. Pending messages do not count.
     pub async fn until_idle(&self) {
-        self.0.shared.turns.none().await;
+        self.0.shared.turns.wait_idle().await;
     }
 
-    /// Waits until what is looked into beside the turns that have ended, why a cache was missed for example, is recorded.
+    /// Waits until the background analysis of ended turns, such as cache diagnosis, is recorded.
     pub async fn settled(&self) {
-        self.0.shared.cache_watch.settled().await;
+        self.0.shared.cache_diagnosis_worker.settled().await;
     }
 
-    /// Gives a command to a conversation, starting its task if there is none. Gives its feed, from before the command.
+    /// Sends a command to the task of a conversation and starts the task if necessary. Returns the feed and its
+    /// position before the command.
     pub(crate) fn post(&self, conversation: &ConversationId, mut command: Command) -> (Feed, u64) {
         loop {
             let handle = self.handle(conversation);
             let from = handle.feed.next();
             match handle.mailbox.send(command) {
                 Ok(()) => return (handle.feed, from),
-                // The task has just come to an end, having nothing to do.
+                // The task has just ended because it was idle.
                 Err(refused) => {
                     command = refused.0;
-                    unpoisoned(&self.0.conversations).remove(conversation);
+                    self.0.conversations.lock().remove(conversation);
                 }
             }
         }
     }
 
     pub(crate) fn handle(&self, conversation: &ConversationId) -> Handle {
-        let mut conversations = unpoisoned(&self.0.conversations);
+        let mut conversations = self.0.conversations.lock();
         if let Some(handle) = conversations.get(conversation).filter(|handle| !handle.mailbox.is_closed()) {
             return handle.clone();
         }
@@ -275,24 +280,4 @@ impl Agent {
         conversations.insert(conversation.clone(), handle.clone());
         handle
     }
-}
-
-/// What the workspace is asked to find out who speaks.
-pub(crate) fn request(shared: &Shared, occasion: &Occasion) -> Request {
-    Request {
-        user: occasion.user.clone(),
-        channel: occasion.channel.clone(),
-        sender: occasion.sender.clone(),
-        situation: occasion.situation.clone(),
-        agent: occasion.agent.clone(),
-        strangers: occasion.strangers.unwrap_or(Trust::Public),
-        model: occasion.model.clone(),
-        audience: occasion.purpose.ceiling(),
-        ..Request::at(shared.surroundings.now(), [0; 16])
-    }
-}
-
-fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing can fail while it is locked.
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

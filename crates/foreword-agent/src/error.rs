@@ -1,4 +1,7 @@
-//! Why an agent could not do what it was asked for.
+//! Errors of the agent.
+
+pub mod settings;
+pub mod workflow;
 
 use foreword_core::failure::{Failure, OwnerOnly};
 use foreword_core::id::{BadId, ConversationId};
@@ -8,120 +11,111 @@ use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
 
-use crate::conversation_settings::SettingsError;
-use crate::workflows::WorkflowError;
+use self::settings::SettingsError;
+use self::workflow::WorkflowError;
 
-/// Why an agent could not do what it was asked for. As text it is what everybody may read; [`AgentError::cause`] is for the
-/// owner.
+/// An error of the agent. Its text is safe for every reader; [`AgentError::cause`] has the details for the owner.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// What must last can't be written or read.
+    /// The store failed.
     #[error("{}", public_store_error(.0))]
     Store(#[from] StoreError),
-    /// The prompt can't be made.
-    #[error("this prompt can't be made now; its owner finds the reason with `foreword check`")]
+    /// The prompt can't be built.
+    #[error("this prompt can't be built now; the owner finds the reason with `foreword check`")]
     Workspace(#[from] WorkspaceError),
-    /// The model can't be called at all.
+    /// The model can't be called.
     #[error("the model can't be called: {}", .0.kind)]
     Model(#[from] ModelError),
-    /// A name that is none.
+    /// An id is invalid.
     #[error(transparent)]
     Id(#[from] BadId),
-    /// There is nothing to answer.
-    #[error("a message without words can't be answered")]
+    /// The message is empty.
+    #[error("an empty message can't be answered")]
     NoWords,
-    /// More than anybody reads.
+    /// The message is too long.
     #[error("a message has {size} bytes, {limit} are allowed: put the text into a file and name it")]
     TooLong {
-        /// What it has.
+        /// Its size in bytes.
         size: usize,
-        /// What it may have.
+        /// The maximum in bytes.
         limit: usize,
     },
-    /// There is nothing a summary could stand for.
-    #[error("there is nothing in conversation `{0}` yet that a summary could stand for")]
+    /// The conversation has nothing to summarise.
+    #[error("conversation `{0}` has nothing to summarise yet")]
     NothingToCompact(ConversationId),
-    /// A turn is under way.
-    #[error("a turn is under way in conversation `{0}`: wait for it, or cancel it")]
+    /// A turn is running in the conversation.
+    #[error("a turn is running in conversation `{0}`: wait for it, or cancel it")]
     Busy(ConversationId),
-    /// Somebody said stop, or the agent is being shut down.
-    #[error("the summary of conversation `{0}` was called off: nothing has changed")]
+    /// The compaction was cancelled, or the agent shuts down.
+    #[error("the compaction of conversation `{0}` was cancelled: nothing has changed")]
     CalledOff(ConversationId),
-    /// The agent a conversation belongs to is not there any more.
+    /// The agent of the conversation is no longer configured.
     #[error(
-        "conversation `{conversation}` belongs to agent `{agent}`, which is not there any more: put that back into \
-         `agents`, or give it to one of {known} with `foreword agents hand-over {conversation} NAME`"
+        "conversation `{conversation}` belongs to agent `{agent}`, which is no longer configured: add it to \
+         `agents` again, or hand the conversation over to one of {known} with \
+         `foreword agents hand-over {conversation} NAME`"
     )]
     AgentGone {
-        /// The conversation.
         conversation: ConversationId,
-        /// Its agent.
         agent: String,
-        /// Those there are.
+        /// The configured agents.
         known: String,
     },
-    /// A message is for another agent than the one the conversation belongs to.
+    /// The message names another agent than that of the conversation.
     #[error(
-        "conversation `{conversation}` belongs to agent `{agent}`: give it to `{wanted}` with \
-         `foreword agents hand-over {conversation} {wanted}`, or begin another one"
+        "conversation `{conversation}` belongs to agent `{agent}`: hand it over to `{wanted}` with \
+         `foreword agents hand-over {conversation} {wanted}`, or start another conversation"
     )]
     OtherAgent {
-        /// The conversation.
         conversation: ConversationId,
-        /// Its agent.
         agent: String,
-        /// The one that was named.
+        /// The agent that the message names.
         wanted: String,
     },
-    /// Nobody answers there: it is a conversation of somebody else's with a model, which only passed through.
-    #[error("conversation `{0}` passed through a drop-in endpoint: no agent speaks in it")]
+    /// The conversation was recorded by a drop-in endpoint, so it has no agent.
+    #[error("conversation `{0}` was recorded by a drop-in endpoint: no agent answers in it")]
     PassedThrough(ConversationId),
-    /// There is nobody to give a conversation to.
-    #[error("this workspace has one agent only: write others down in `agents`")]
+    /// No other agent is configured.
+    #[error("this workspace has only one agent: configure others in `agents`")]
     OneAgent,
-    /// The agent has the conversation already.
+    /// The conversation already belongs to this agent.
     #[error("conversation `{conversation}` belongs to agent `{agent}` already")]
-    SameAgent {
-        /// The conversation.
-        conversation: ConversationId,
-        /// Its agent.
-        agent: String,
-    },
-    /// Whoever asks is not trusted with it.
-    #[error("to give a conversation to another agent needs `{needed}` trust, and this is `{trust}`")]
+    SameAgent { conversation: ConversationId, agent: String },
+    /// The trust is not sufficient for a hand-over.
+    #[error("handing a conversation over needs `{needed}` trust, this request has `{trust}`")]
     NotTrusted {
-        /// What it needs.
+        /// The trust it requires.
         needed: Trust,
-        /// What there is.
+        /// The trust of the requester.
         trust: Trust,
     },
-    /// The summary could not be made. The reason is for everybody.
+    /// The summary could not be generated. The reason is safe for every reader.
     #[error("no summary: {0}")]
     NoSummary(String),
-    /// Nothing of that name runs by the clock.
+    /// The schedule does not exist.
     #[error("there is no schedule `{}`", .0.escape_debug())]
     NoSchedule(String),
-    /// The settings of a conversation are not accepted, or can't be used.
+    /// The settings of a conversation are invalid or can't be used.
     #[error("{}", .0.public())]
     Settings(#[from] SettingsError),
-    /// A workflow was not run, or not gone on with.
+    /// A workflow was not started or not resumed.
     #[error("{}", .0.public())]
     Workflow(#[from] WorkflowError),
-    /// The agent is being shut down.
+    /// The agent shuts down.
     #[error("the agent is being shut down")]
     Closed,
-    /// What was stored of a turn is not a turn.
-    #[error("what was stored of turn `{turn}` can't be read")]
+    /// The saved state of a turn can't be decoded.
+    #[error("the saved state of turn `{turn}` can't be read")]
     Unreadable {
-        /// Which.
+        /// The id of the turn.
         turn: String,
-        /// Why.
+        /// The decoding error.
         reason: String,
     },
 }
 
 impl AgentError {
-    /// What went wrong, with files, addresses and variables, and what to do about it.
+    /// The details for the owner: files, addresses and variables, and what to do.
     ///
     /// ```
     /// use foreword_agent::error::AgentError;
@@ -154,7 +148,7 @@ impl AgentError {
         self.cause().at(trust).cloned().unwrap_or_else(|| self.to_string())
     }
 
-    /// The category that a turn fails with because of this.
+    /// The error category of a turn that fails with this error.
     #[must_use]
     pub fn code(&self) -> ErrorCategory {
         match self {
@@ -165,14 +159,14 @@ impl AgentError {
         }
     }
 
-    /// The failure of a turn that ends because of this.
+    /// The failure of a turn that fails with this error.
     #[must_use]
     pub fn to_failure(&self) -> Failure {
         Failure { code: self.code(), public: None, detail: self.cause() }
     }
 }
 
-/// What everybody may read of an error of the store: what was asked for, and nothing of the database.
+/// The public text of a store error. It contains nothing about the database.
 #[must_use]
 pub fn public_store_error(error: &StoreError) -> String {
     match error {
@@ -182,11 +176,11 @@ pub fn public_store_error(error: &StoreError) -> String {
         | StoreError::LayerRefused(_)
         | StoreError::Refused { .. }
         | StoreError::ZeroByte => error.to_string(),
-        _ => "what is stored can't be read or written now: try again in a while".to_owned(),
+        _ => "the database can't be read or written now: try again later".to_owned(),
     }
 }
 
-/// An error of the store as a reader of `trust` sees it.
+/// A store error as a reader of `trust` sees it.
 pub(crate) fn store_error_at(error: &StoreError, trust: Trust) -> String {
     if trust.permits(Trust::Full) { error.to_string() } else { public_store_error(error) }
 }

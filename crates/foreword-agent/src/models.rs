@@ -1,4 +1,4 @@
-//! Who answers for a model's name. The binary knows the providers and their keys; here it is only asked.
+//! The interface to the models. The binary implements it with its providers and their keys.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
 use foreword_workspace::config::Config;
 
-/// All models that can be called.
+/// Finds models by id.
 pub trait Models: Send + Sync {
-    /// The model called `id`, as `config` says it is reached.
+    /// The model with this id, reached as configured in `config`.
     ///
     /// # Errors
     /// If its provider is unknown, or its key is missing.

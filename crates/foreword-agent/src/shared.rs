@@ -1,4 +1,4 @@
-//! What all conversations of an agent share.
+//! The state that all conversations of an agent share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,52 +17,51 @@ use foreword_workspace::workspace::Workspace;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
 use crate::agent::WeakAgent;
-use crate::cache_watch::CacheWatch;
-use crate::calibrations::Calibrations;
+use crate::background::schedules::RunningFirings;
+use crate::background::workflows::Runs;
+use crate::clock_and_rng::ClockAndRng;
+use crate::conversation::feed::ObserverSlot;
 use crate::error::AgentError;
-use crate::failing_sources::SourceMonitor;
-use crate::feed::OnlookerPlace;
 use crate::models::Models;
-use crate::purse::Purse;
-use crate::schedules::AtWork;
-use crate::surroundings::Surroundings;
+use crate::prompt::calibrations::Calibrations;
+use crate::prompt::failing_sources::SourceMonitor;
+use crate::prompt::workspace_reload::{Activity, FileChanges, Reloaded};
+use crate::spending::SpendTracker;
+use crate::tool::sets::ToolSets;
 use crate::tool::{OutsideTools, Tool, ToolSource};
-use crate::tool_sets::ToolSets;
-use crate::under_way::UnderWay;
-use crate::watching::{Activity, FileChanges, Reloaded};
-use crate::workflows::Runs;
+use crate::turn::cache_diagnosis_worker::CacheDiagnosisWorker;
+use crate::turn::running_turns::RunningTurns;
 
-/// How long a node may be silent before its turn is thought cut off.
-pub(crate) const LEASE: Duration = Duration::from_secs(30);
-/// How often a turn may be begun, the first time included, before it is thought to be what kills its nodes.
-pub(crate) const ATTEMPTS: u32 = 3;
+/// The duration of a turn's lease. Without renewal, other nodes treat the turn as interrupted.
+pub(crate) const LEASE_DURATION: Duration = Duration::from_secs(30);
+/// The maximum number of starts of a turn, including the first. Limits turns that crash their node.
+pub(crate) const MAX_TURN_ATTEMPTS: u32 = 3;
 
-/// How long is waited for the log to be written before it is read.
-pub(crate) const LOG_PATIENCE: Duration = Duration::from_secs(1);
+/// The timeout of flushing the event queue before events are read.
+pub(crate) const LOG_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What an agent is made of.
+/// The dependencies of an agent.
 pub struct Parts {
-    /// The workspace.
+    /// The workspace with configuration and prompt files.
     pub workspace: Arc<Workspace>,
-    /// What lasts.
     pub store: Store,
-    /// Where events go.
+    /// Receives all events.
     pub recorder: Recorder,
-    /// The queue in front of the stored ones, to wait for what was recorded.
+    /// The queue of events that are not stored yet.
     pub events: EventQueue,
-    /// Who answers.
+    /// The models that can be called.
     pub models: Arc<dyn Models>,
-    /// What it can do.
+    /// The built-in tools.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// What it can do besides, with the help of others.
+    /// The source of external tools.
     pub outside: Option<Arc<dyn ToolSource>>,
-    /// This process.
+    /// The id of this process.
     pub node: NodeId,
-    /// The time and chance.
-    pub surroundings: Arc<dyn Surroundings>,
+    /// The clock and the random number generator.
+    pub clock_and_rng: Arc<dyn ClockAndRng>,
 }
 
-/// The sink that puts events into the queue in front of the store.
+/// A sink that adds events to the queue of the store.
 ///
 /// ```no_run
 /// # use foreword_observe::{recorder::Recorder, redact::Redactor};
@@ -75,7 +74,7 @@ pub fn into_store(events: &EventQueue) -> impl EventSink + use<> {
     move |event: &Redacted| events.record(Arc::clone(event.event()))
 }
 
-/// The same, as conversations use it.
+/// The shared state.
 pub(crate) struct Shared {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) store: Store,
@@ -84,41 +83,47 @@ pub(crate) struct Shared {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
     pub(crate) outside: Option<Arc<dyn ToolSource>>,
-    /// The agent all this belongs to.
+    /// The agent that owns this state.
     pub(crate) host: WeakAgent,
     pub(crate) node: NodeId,
-    pub(crate) surroundings: Arc<dyn Surroundings>,
+    pub(crate) clock_and_rng: Arc<dyn ClockAndRng>,
     pub(crate) lease: Duration,
     pub(crate) calibrations: Calibrations,
-    pub(crate) cache_watch: CacheWatch,
-    /// When somebody last said something.
+    pub(crate) cache_diagnosis_worker: CacheDiagnosisWorker,
+    /// The time of the last message.
     pub(crate) activity: Activity,
-    /// What is known of the workspace's files.
+    /// Tracks changes of the workspace files.
     pub(crate) files: FileChanges,
     pub(crate) tool_sets: ToolSets,
-    /// What is spent, where that is limited.
-    pub(crate) purse: Purse,
-    /// The turns that run here.
-    pub(crate) turns: UnderWay,
-    /// The workflows at work.
+    /// The spending that counts against budgets.
+    pub(crate) spending: SpendTracker,
+    /// The turns that run in this process.
+    pub(crate) turns: RunningTurns,
+    /// The workflow runs of this process.
     pub(crate) runs: Runs,
-    /// The firings of schedules at work.
-    pub(crate) firings: AtWork,
-    /// Held while a prompt is made.
+    /// The running firings of schedules.
+    pub(crate) firings: RunningFirings,
+    /// Allows one prompt build at a time.
     pub(crate) building: Arc<Semaphore>,
-    /// Which prompt sources fail.
+    /// Tracks failing prompt sources.
     pub(crate) sources: SourceMonitor,
-    /// Held while something is worked out that makes many prompts to see what they cost.
+    /// Allows one estimate at a time of those that build many prompts.
     weighing: Arc<Semaphore>,
-    /// What became of the workspace's files, for whoever wants to know.
+    /// Broadcasts the results of workspace reloads.
     pub(crate) reloads: broadcast::Sender<Reloaded>,
-    /// Who sees what happens in all conversations.
-    pub(crate) onlooker: OnlookerPlace,
+    /// The observer of all feeds.
+    pub(crate) observer: ObserverSlot,
 }
 
 impl Shared {
     pub(crate) fn new(parts: Parts, lease: Duration, host: WeakAgent) -> Self {
-        let Parts { workspace, store, recorder, events, models, tools, outside, node, surroundings } = parts;
+        let Parts { workspace, store, recorder, events, models, tools, outside, node, clock_and_rng } = parts;
+        let spending = SpendTracker::new(
+            Arc::clone(&workspace),
+            store.clone(),
+            events.clone(),
+            Arc::clone(&clock_and_rng),
+        );
         let tools = tools.into_iter().map(|tool| (tool.name().to_owned(), tool)).collect();
         Self {
             workspace,
@@ -130,53 +135,53 @@ impl Shared {
             outside,
             host,
             node,
-            surroundings,
+            clock_and_rng,
             lease,
             calibrations: Calibrations::default(),
-            cache_watch: CacheWatch::default(),
+            cache_diagnosis_worker: CacheDiagnosisWorker::default(),
             activity: Activity::default(),
             files: FileChanges::default(),
             tool_sets: ToolSets::default(),
-            purse: Purse::default(),
-            turns: UnderWay::default(),
+            spending,
+            turns: RunningTurns::default(),
             runs: Runs::default(),
-            firings: AtWork::default(),
+            firings: RunningFirings::default(),
             building: Arc::new(Semaphore::new(1)),
             sources: SourceMonitor::default(),
             weighing: Arc::new(Semaphore::new(1)),
             reloads: broadcast::Sender::new(16),
-            onlooker: OnlookerPlace::default(),
+            observer: ObserverSlot::default(),
         }
     }
 
-    /// The tools that are not part of the program, as they are now.
+    /// The current external tools.
     pub(crate) fn outside_tools(&self) -> Arc<OutsideTools> {
         self.outside.as_ref().map_or_else(Arc::default, |outside| outside.now())
     }
 
-    /// The tool of that name, wherever it is from.
+    /// The built-in or external tool with this name.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.get(name).cloned().or_else(|| self.outside_tools().tools.get(name).cloned())
     }
 
-    /// The same, once it finds what it reads: whoever asks what just happened means this very moment.
+    /// As [`Shared::tool`]. If the tool reads the event log, flushes the event queue first.
     pub(crate) async fn tool_at_hand(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let tool = self.tool(name)?;
         if tool.reads_the_log() {
-            // A database that is away is no reason to wait for it here.
-            let _ = tokio::time::timeout(LOG_PATIENCE, self.events.flush()).await;
+            // Continue with an incomplete log if the store does not respond.
+            let _ = tokio::time::timeout(LOG_FLUSH_TIMEOUT, self.events.flush()).await;
         }
         Some(tool)
     }
 
-    /// Waits until nobody else works out what prompts cost; the permit goes along to where the work is done, which may last longer
-    /// than whoever asked for it waits.
+    /// Acquires the permit for an estimate that builds many prompts. The work owns the permit, because it may outlive
+    /// the request that started it.
     pub(crate) async fn weighing(&self) -> Result<OwnedSemaphorePermit, AgentError> {
         Arc::clone(&self.weighing).acquire_owned().await.map_err(|_| AgentError::Closed)
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.surroundings.timestamp()
+        self.clock_and_rng.timestamp()
     }
 
     pub(crate) fn log(&self, event: Event) {

@@ -1,5 +1,7 @@
-//! A tool as something that can be run, and what it may know of the turn that runs it. Whether a call is allowed at all
-//! was decided before: a tool is only run on a permit, with arguments that fit its schema.
+//! The tool trait, and the call context that a tool receives. The turn has already admitted the call: a tool runs only
+//! with a permit and with arguments that match its schema.
+
+pub mod sets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -18,124 +20,120 @@ use foreword_workspace::workspace::Workspace;
 use serde_json::{Map, Value};
 
 use crate::agent::WeakAgent;
-use crate::inbound::Occasion;
+use crate::conversation::inbound::TurnOrigin;
 
-/// A tool that can be run.
+/// An executable tool.
 pub trait Tool: Send + Sync {
-    /// The name the model calls it by; its description stands in `foreword_core::tools`.
+    /// The name that the model uses. The specifications are in `foreword_core::tools`.
     fn name(&self) -> &str;
 
-    /// Whether a call changes something in the world, so that calling it again is not the same as calling it once.
+    /// Whether a call has side effects, so that it must not be repeated.
     fn has_side_effects(&self) -> bool;
 
-    /// Whether it reads the log. Then what has just happened is written first.
+    /// Whether it reads the event log. The caller then flushes the event queue first.
     fn reads_the_log(&self) -> bool {
         false
     }
 
-    /// Does it. Never panics; what goes wrong is an output for the model to read. Dropping the future stops it, and
-    /// nothing it started goes on.
+    /// Runs the tool. Never panics: errors become outputs for the model. Dropping the future cancels the tool and
+    /// everything that it has started.
     fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture;
 }
 
-/// A tool at work.
 pub type ToolFuture = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
 
-/// Where tools come from that are not part of the program: they may come and go while it runs.
+/// A source of external tools, such as MCP servers. Its tools may change at runtime.
 pub trait ToolSource: Send + Sync {
-    /// What there is now. A turn keeps to what there was when it began.
+    /// The current tools. A turn keeps the set of its start.
     fn now(&self) -> Arc<OutsideTools>;
 
-    /// Waits until what is being started for the first time is there, or is not waited for any more.
+    /// Waits until all servers have started for the first time or have timed out.
     fn settled(&self) -> Settled;
 }
 
-/// Ends once a source has settled.
+/// Completes once all servers of a source have started or timed out.
 pub type Settled = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Tools that are not part of the program.
+/// External tools.
 #[derive(Clone, Default)]
 pub struct OutsideTools {
-    /// Another number whenever something has changed.
+    /// Increases with each change.
     pub version: u64,
-    /// What a model reads of them, in a stable order.
+    /// The specifications for the model, in a stable order.
     pub specs: Arc<[ToolSpec]>,
-    /// What runs them, by name.
+    /// The tools by name.
     pub tools: BTreeMap<String, Arc<dyn Tool>>,
-    /// Those that a turn which has read text from outside may only call once the owner has agreed.
+    /// The names of tools that need the owner's confirmation in a tainted turn.
     pub sensitive: BTreeSet<String>,
 }
 
-/// Who calls a tool, for whom, with what trust, and what there is to work with.
+/// The context of a tool call.
 #[derive(Clone)]
 pub struct ToolCall {
-    /// Which call.
     pub id: CallId,
-    /// The conversation.
+    /// The conversation of the turn.
     pub conversation: ConversationId,
-    /// The turn.
+    /// The turn that makes the call.
     pub turn: TurnId,
-    /// The turn's effective trust: nothing above it is read, written or counted.
+    /// The turn's effective trust. The tool reads, writes and counts nothing above it.
     pub trust: Trust,
-    /// The known user the turn is for.
+    /// The user, if known.
     pub user: Option<Arc<str>>,
     /// The agent's name.
     pub agent: Arc<str>,
-    /// Whether the turn has read text from outside.
+    /// Whether the turn has read untrusted content.
     pub tainted: bool,
-    /// Whether the owner was asked about this very call, and said yes.
+    /// Whether the owner has confirmed this call.
     pub confirmed: bool,
-    /// Where the words of the turn come from, at worst.
+    /// The least trusted provenance of the turn's messages.
     pub provenance: Provenance,
-    /// On which occasion the turn runs.
-    pub occasion: Occasion,
-    /// The agent that runs it, for what begins turns of its own.
+    pub origin: TurnOrigin,
+    /// The agent, for tools that start turns.
     pub host: WeakAgent,
-    /// The workspace as the turn sees it.
+    /// The snapshot of the workspace that the turn uses.
     pub snapshot: Arc<Snapshot>,
-    /// The workspace itself, for what changes it.
+    /// The workspace, for tools that change it.
     pub workspace: Arc<Workspace>,
-    /// What lasts.
     pub store: Store,
-    /// When.
+    /// The time of the call.
     pub now: Timestamp,
-    /// Chance for ids: fresh for each call.
+    /// Random bits for ids, different for each call.
     pub random: u128,
 }
 
-/// What a tool gave.
+/// The output of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
     /// Whether it failed.
     pub is_error: bool,
-    /// Whether words in it may come from outside: they are framed for the model, and taint the turn.
+    /// Whether the text may contain untrusted content. It is then framed for the model and taints the turn.
     pub from_outside: bool,
-    /// What happened on the way that belongs into the log besides the call itself.
+    /// Events to log in addition to the call.
     pub events: Vec<Event>,
 }
 
 impl ToolOutput {
-    /// What the model wanted, in our own words or the owner's.
+    /// A result without untrusted content.
     #[must_use]
-    pub fn ours(text: impl Into<String>) -> Self {
+    pub fn trusted(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: false, from_outside: false, events: Vec::new() }
     }
 
-    /// What the model wanted, with words that may come from outside.
+    /// A result that may contain untrusted content.
     #[must_use]
-    pub fn outside(text: impl Into<String>) -> Self {
-        Self { from_outside: true, ..Self::ours(text) }
+    pub fn untrusted(text: impl Into<String>) -> Self {
+        Self { from_outside: true, ..Self::trusted(text) }
     }
 
-    /// Why it did not work, and what to do instead.
+    /// An error, with advice for the model.
     #[must_use]
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { is_error: true, ..Self::ours(text) }
+        Self { is_error: true, ..Self::trusted(text) }
     }
 
-    /// The same, with something for the log.
+    /// Adds an event to log.
     #[must_use]
     pub fn with_event(mut self, event: Event) -> Self {
         self.events.push(event);

@@ -1,5 +1,5 @@
-//! How much may be spent, by whom and in which time: a warning when most of it is gone, and a stop when all of it is. Counts
-//! nothing itself; what was spent is told.
+//! Spending limits per user, conversation or agent and period. Decides whether a call is allowed, warned about or
+//! refused; callers pass in the amount spent so far.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,42 +10,42 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Budget;
 use crate::money::{Money, Price};
 
-/// Whose spending counts together.
+/// Whose spending is summed up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SpentBy {
-    /// Everybody's.
+    /// Spending of all users together.
     #[default]
     All,
-    /// Each user's by itself; of those who are not known, all together.
+    /// Spending of each user; unknown users share one account.
     User,
-    /// Each conversation's by itself.
+    /// Spending of each conversation.
     Session,
-    /// Each agent's by itself.
+    /// Spending of each agent.
     Agent,
 }
 
-/// So much may be spent.
+/// A spending limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowance {
-    /// How much, and how often it begins anew.
+    /// The amount and the period.
     pub budget: Budget,
-    /// Whose spending counts together.
+    /// Whose spending is summed up.
     pub of: SpentBy,
-    /// Only this user's spending counts.
+    /// Restricts the limit to this user.
     pub user: Option<Arc<str>>,
-    /// From how many percent on there is a warning.
+    /// The percentage of the amount from which calls produce a warning.
     pub warn_percent: u8,
-    /// Whether calls are refused once it is used up; else there are only warnings.
+    /// Whether calls are refused once the amount is spent. If not, they only produce warnings.
     pub stop: bool,
-    /// The key by which it can be raised.
+    /// The configuration key that raises the amount.
     pub key: String,
 }
 
-/// For whom a call is made.
+/// The user, conversation and agent that a model call is charged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Payer<'a> {
+pub struct Spender<'a> {
     /// The user, if known.
     pub user: Option<&'a str>,
     /// The conversation.
@@ -54,24 +54,24 @@ pub struct Payer<'a> {
     pub agent: &'a str,
 }
 
-/// Whose spending is held against an allowance.
+/// The account whose spending is compared with an [`Allowance`]. A field that is `None` does not restrict it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 pub struct Account {
-    /// Only this user's; `None` inside is whoever is not known.
+    /// Only this user; the inner `None` means unknown users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<Option<String>>,
-    /// Only this conversation's.
+    /// Only this conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Only this agent's.
+    /// Only this agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
 
 impl Account {
-    /// Whether what `payer` spends goes to this account.
+    /// Whether `payer`'s spending is charged to this account.
     #[must_use]
-    pub fn is_of(&self, payer: &Payer<'_>) -> bool {
+    pub fn is_of(&self, payer: &Spender<'_>) -> bool {
         self.user.as_ref().is_none_or(|user| user.as_deref() == payer.user)
             && self.session.as_deref().is_none_or(|session| session == payer.session)
             && self.agent.as_deref().is_none_or(|agent| agent == payer.agent)
@@ -80,49 +80,49 @@ impl Account {
 
 impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let user = self.user.as_ref().map(|user| user.as_deref().unwrap_or("whoever is not known"));
+        let user = self.user.as_ref().map(|user| user.as_deref().unwrap_or("unknown users"));
         let session = self.session.as_deref().map(|session| format!("conversation {session}"));
         let agent = self.agent.as_deref().map(|agent| format!("agent {agent}"));
         let names: Vec<String> = user.map(str::to_owned).into_iter().chain(session).chain(agent).collect();
-        f.write_str(if names.is_empty() { "everybody" } else { "" })?;
+        f.write_str(if names.is_empty() { "all users" } else { "" })?;
         f.write_str(&names.join(", "))
     }
 }
 
-/// What is to be said of a call.
+/// Whether a call is within the budget.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
-    /// Nothing.
+pub enum BudgetVerdict {
+    /// Within the budget.
     Fine,
-    /// It may be made, and somebody should know.
-    Warn(Notice),
-    /// It may not be made.
-    Stop(Notice),
+    /// Allowed, with a warning.
+    Warn(BudgetNotice),
+    /// Refused.
+    Stop(BudgetNotice),
 }
 
-/// How things stand with an allowance that is worth a word.
+/// Details of a warning or refusal.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Notice {
-    /// Which, as people say it: `$5.00 per day`.
+pub struct BudgetNotice {
+    /// The limit, formatted as `$5.00 per day`.
     pub budget: String,
-    /// Whose account.
+    /// The account it applies to.
     pub account: Account,
-    /// What was spent.
+    /// The amount spent in this period.
     pub spent: Money,
-    /// What may be.
+    /// The amount allowed per period.
     pub amount: Money,
-    /// What the call would cost at the least, if it is that which would be too much.
+    /// The minimum cost of the call, if that cost is what exceeds the budget.
     pub too_much: Option<Money>,
-    /// When it begins anew.
+    /// When the next period begins.
     pub begins_anew: Zoned,
-    /// The key by which it can be raised.
+    /// The configuration key that raises the amount.
     pub key: String,
 }
 
 impl Allowance {
-    /// The account that `payer`'s spending goes to; `None` if it is none of this allowance's.
+    /// The account that `payer`'s spending is charged to; `None` if this allowance does not apply to `payer`.
     #[must_use]
-    pub fn account(&self, payer: &Payer<'_>) -> Option<Account> {
+    pub fn account(&self, payer: &Spender<'_>) -> Option<Account> {
         if self.user.is_some() && self.user.as_deref() != payer.user {
             return None;
         }
@@ -134,11 +134,11 @@ impl Allowance {
         })
     }
 
-    /// What is to be said of a call that costs `at_least` so much, with so much spent on `account`. A price that is not
-    /// known can't be held against anything.
+    /// Checks a call that costs `at_least` this much against the amount already spent on `account`. A call of unknown
+    /// price is checked by the spent amount only.
     ///
     /// ```
-    /// use foreword_core::allowance::{Account, Allowance, SpentBy, Verdict};
+    /// use foreword_core::allowance::{Account, Allowance, SpentBy, BudgetVerdict};
     /// use foreword_core::budget::{Budget, Period};
     /// use foreword_core::money::{Money, Price};
     ///
@@ -147,23 +147,23 @@ impl Allowance {
     /// let allowance = Allowance { budget, of, user, warn_percent: 80, stop: true, key };
     /// let now = "2026-11-16T08:30:00+01:00[Europe/Berlin]".parse().unwrap();
     /// let judge = |usd| allowance.judge(&Account::default(), Money::from_dollars(usd), Price::Unknown, &now);
-    /// assert_eq!(judge(3.99), Verdict::Fine);
-    /// let Verdict::Stop(notice) = judge(5.01) else { panic!() };
+    /// assert_eq!(judge(3.99), BudgetVerdict::Fine);
+    /// let BudgetVerdict::Stop(notice) = judge(5.01) else { panic!() };
     /// assert_eq!(
     ///     notice.to_owner(),
-    ///     "the budget of $5.0000 per day is used up: $5.0100 spent. It begins anew on Tue 17 Nov at 00:00 (CET); to go on \
+    ///     "the budget of $5.0000 per day is used up: $5.0100 spent. It resets on Tue 17 Nov at 00:00 (CET); to continue \
     ///      sooner, raise `budgets.0.usd` in foreword.yaml"
     /// );
     /// assert_eq!(
     ///     notice.to_others(),
-    ///     "what may be spent here is used up. It begins anew on Tue 17 Nov at 00:00 (CET)"
+    ///     "the spending limit is reached. It resets on Tue 17 Nov at 00:00 (CET)"
     /// );
     /// ```
     #[must_use]
-    pub fn judge(&self, account: &Account, spent: Money, at_least: Price, now: &Zoned) -> Verdict {
+    pub fn judge(&self, account: &Account, spent: Money, at_least: Price, now: &Zoned) -> BudgetVerdict {
         let amount = self.budget.amount();
         let too_much = at_least.known().filter(|cost| spent < amount && spent + *cost > amount);
-        let notice = Notice {
+        let notice = BudgetNotice {
             budget: self.to_string(),
             account: account.clone(),
             spent,
@@ -174,11 +174,11 @@ impl Allowance {
         };
         let percent = u128::from(spent.picodollars()) * 100;
         if spent >= amount || too_much.is_some() {
-            if self.stop { Verdict::Stop(notice) } else { Verdict::Warn(notice) }
+            if self.stop { BudgetVerdict::Stop(notice) } else { BudgetVerdict::Warn(notice) }
         } else if percent >= u128::from(amount.picodollars()) * u128::from(self.warn_percent) {
-            Verdict::Warn(notice)
+            BudgetVerdict::Warn(notice)
         } else {
-            Verdict::Fine
+            BudgetVerdict::Fine
         }
     }
 }
@@ -196,8 +196,8 @@ impl fmt::Display for Allowance {
     }
 }
 
-impl Notice {
-    /// How much of it is spent, in percent.
+impl BudgetNotice {
+    /// The spent share of the amount, in percent.
     #[must_use]
     pub fn percent(&self) -> u64 {
         let percent =
@@ -205,7 +205,7 @@ impl Notice {
         percent.and_then(|percent| u64::try_from(percent).ok()).unwrap_or(u64::MAX)
     }
 
-    /// What the owner is told.
+    /// The message for the owner.
     #[must_use]
     pub fn to_owner(&self) -> String {
         let Self { budget, spent, key, .. } = self;
@@ -219,15 +219,15 @@ impl Notice {
             None => format!("is spent to {} %: {spent}{whose}", self.percent()),
         };
         format!(
-            "the budget of {budget} {how}. It begins anew {}; to go on sooner, raise `{key}` in foreword.yaml",
+            "the budget of {budget} {how}. It resets {}; to continue sooner, raise `{key}` in foreword.yaml",
             self.when()
         )
     }
 
-    /// What everybody else is told: no amounts, and nothing of others.
+    /// The message for everybody else. It names no amounts and no other accounts.
     #[must_use]
     pub fn to_others(&self) -> String {
-        format!("what may be spent here is used up. It begins anew {}", self.when())
+        format!("the spending limit is reached. It resets {}", self.when())
     }
 
     fn when(&self) -> String {
@@ -252,16 +252,16 @@ mod tests {
         "2026-11-16T08:30:00+01:00[Europe/Berlin]".parse().unwrap()
     }
 
-    fn word(verdict: &Verdict) -> &'static str {
+    fn word(verdict: &BudgetVerdict) -> &'static str {
         match verdict {
-            Verdict::Fine => "fine",
-            Verdict::Warn(_) => "warn",
-            Verdict::Stop(_) => "stop",
+            BudgetVerdict::Fine => "fine",
+            BudgetVerdict::Warn(_) => "warn",
+            BudgetVerdict::Stop(_) => "stop",
         }
     }
 
     #[test]
-    fn what_is_spent_and_what_is_to_come_decide() {
+    fn verdict_depends_on_spending_and_next_cost() {
         let known = |usd: f64| Price::Known(Money::from_dollars(usd));
         for (spent, at_least, stopping, warning) in [
             (0.0, known(0.0), "fine", "fine"),
@@ -283,19 +283,19 @@ mod tests {
     }
 
     #[test]
-    fn spending_goes_to_the_account_it_is_counted_on() {
-        let alice = Payer { user: Some("alice"), session: "c-1", agent: "Ada" };
-        let nobody = Payer { user: None, session: "c-2", agent: "Ada" };
+    fn spending_is_charged_to_the_matching_account() {
+        let alice = Spender { user: Some("alice"), session: "c-1", agent: "Ada" };
+        let nobody = Spender { user: None, session: "c-2", agent: "Ada" };
         for (of, user, expected, unknown) in [
-            (SpentBy::All, None, Some("everybody"), Some("everybody")),
-            (SpentBy::User, None, Some("alice"), Some("whoever is not known")),
+            (SpentBy::All, None, Some("all users"), Some("all users")),
+            (SpentBy::User, None, Some("alice"), Some("unknown users")),
             (SpentBy::Session, None, Some("conversation c-1"), Some("conversation c-2")),
             (SpentBy::Agent, None, Some("agent Ada"), Some("agent Ada")),
             (SpentBy::All, Some("alice"), Some("alice"), None),
             (SpentBy::Session, Some("alice"), Some("alice, conversation c-1"), None),
         ] {
             let allowance = allowance(1.0, of, user);
-            let account = |payer: &Payer<'_>| allowance.account(payer).map(|account| account.to_string());
+            let account = |payer: &Spender<'_>| allowance.account(payer).map(|account| account.to_string());
             assert_eq!(account(&alice).as_deref(), expected, "{allowance}");
             assert_eq!(account(&nobody).as_deref(), unknown, "{allowance}");
             let own = allowance.account(&alice).unwrap();
@@ -304,17 +304,17 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_is_told_amounts_and_others_are_not() {
+    fn only_the_owner_sees_amounts() {
         let allowance = allowance(5.0, SpentBy::User, None);
         let account = Account { user: Some(Some("bob".to_owned())), ..Account::default() };
         let judge = |usd, at_least| allowance.judge(&account, Money::from_dollars(usd), at_least, &now());
-        let Verdict::Warn(warning) = judge(4.1, Price::Unknown) else { panic!() };
+        let BudgetVerdict::Warn(warning) = judge(4.1, Price::Unknown) else { panic!() };
         assert_eq!(
             warning.to_owner(),
-            "the budget of $5.0000 per day for each user is spent to 82 %: $4.1000 by bob. It begins anew on Tue 17 Nov \
-             at 00:00 (CET); to go on sooner, raise `budgets.0.usd` in foreword.yaml"
+            "the budget of $5.0000 per day for each user is spent to 82 %: $4.1000 by bob. It resets on Tue 17 Nov \
+             at 00:00 (CET); to continue sooner, raise `budgets.0.usd` in foreword.yaml"
         );
-        let Verdict::Stop(stop) = judge(4.1, Price::Known(Money::from_dollars(1.0))) else { panic!() };
+        let BudgetVerdict::Stop(stop) = judge(4.1, Price::Known(Money::from_dollars(1.0))) else { panic!() };
         assert!(
             stop.to_owner()
                 .contains("does not suffice: $4.1000 spent by bob, and this call costs $1.0000 or more")
@@ -324,13 +324,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_spent_a_stop_stays_a_stop_and_a_budget_is_never_passed_knowingly(
+        fn stop_is_final_and_budget_is_never_knowingly_exceeded(
             usd in 0.01..1_000.0_f64, spent in 0.0..2_000.0_f64, more in 0.0..100.0_f64, at_least in 0.0..100.0_f64,
         ) {
             let allowance = allowance(usd, SpentBy::All, None);
             let price = Price::Known(Money::from_dollars(at_least));
             let judge = |usd: f64| allowance.judge(&Account::default(), Money::from_dollars(usd), price, &now());
-            if let Verdict::Stop(_) = judge(spent) {
+            if let BudgetVerdict::Stop(_) = judge(spent) {
                 prop_assert_eq!(word(&judge(spent + more)), "stop");
             } else {
                 prop_assert!(Money::from_dollars(spent) + Money::from_dollars(at_least) <= allowance.budget.amount());

@@ -1,5 +1,4 @@
-//! How an agent stands that lives on a budget: what is left of it, how long that lasts at the present rate, and how
-//! careful that makes it. Counts nothing itself; what was spent is told.
+//! The budget of an agent: remaining amount, runway at the current rate, and tier. Callers pass in the amount spent.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,32 +9,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::money::Money;
 
-/// The most a budget may be, in US dollars: more is a slip of the unit.
-pub const HIGHEST_BUDGET: f64 = 1_000_000.0;
-/// The time over which the present rate is taken.
+/// The largest valid budget, in US dollars; a larger number is most likely given in the wrong unit.
+pub const MAX_BUDGET_USD: f64 = 1_000_000.0;
+/// The window over which the spending rate is measured.
 pub const RATE_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Below this share of the budget, in percent, the agent is low.
+/// Below this remaining percentage the tier is [`BudgetTier::Low`].
 const LOW_PERCENT: u128 = 25;
-/// And below this, critical.
+/// Below this remaining percentage the tier is [`BudgetTier::Critical`].
 const CRITICAL_PERCENT: u128 = 5;
 
-/// How often a budget begins anew.
+/// The period of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Period {
-    /// Every day.
+    /// A calendar day.
     Day,
-    /// Every Monday.
+    /// A week, starting on Monday.
     Week,
-    /// Every first of the month.
+    /// A calendar month.
     #[default]
     Month,
 }
 
 impl Period {
-    /// The word it is written as.
+    /// The name in the configuration.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +44,7 @@ impl Period {
         }
     }
 
-    /// When the period began that `now` is in, where `now` is.
+    /// When the period that contains `now` began, in the time zone of `now`.
     ///
     /// ```
     /// use foreword_core::budget::Period;
@@ -65,13 +64,13 @@ impl Period {
             }
             Self::Month => today.first_of_month(),
         };
-        // A day always has a beginning, except at the ends of time.
+        // `to_zoned` fails only at the limits of the supported date range.
         first.to_zoned(now.time_zone().clone()).unwrap_or_else(|_| now.clone())
     }
 }
 
 impl Period {
-    /// When the next period begins, where `now` is.
+    /// When the next period begins, in the time zone of `now`.
     ///
     /// ```
     /// use foreword_core::budget::Period;
@@ -97,7 +96,7 @@ impl fmt::Display for Period {
     }
 }
 
-/// So much money, each day, week or month.
+/// An amount of money per period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     amount: Money,
@@ -105,49 +104,49 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many US dollars per period; `None` if that is no amount one can live on, or beyond belief.
+    /// A budget of `usd` US dollars per period; `None` if the amount is not positive or exceeds [`MAX_BUDGET_USD`].
     #[must_use]
     pub fn new(usd: f64, per: Period) -> Option<Self> {
         let amount = Money::from_dollars(usd);
-        (usd <= HIGHEST_BUDGET && amount > Money::ZERO).then_some(Self { amount, per })
+        (usd <= MAX_BUDGET_USD && amount > Money::ZERO).then_some(Self { amount, per })
     }
 
-    /// The amount.
+    /// The amount per period.
     #[must_use]
     pub fn amount(self) -> Money {
         self.amount
     }
 
-    /// How often it begins anew.
+    /// The period.
     #[must_use]
     pub fn per(self) -> Period {
         self.per
     }
 
-    /// How the agent stands after `spending`.
+    /// The status of the budget after `spending`.
     ///
     /// ```
-    /// use foreword_core::budget::{Budget, Period, Spending, Tier};
+    /// use foreword_core::budget::{Budget, Period, Spending, BudgetTier};
     /// let budget = Budget::new(20.0, Period::Month).unwrap();
-    /// let standing = budget.standing(&Spending { period_usd: 8.0, lately_usd: 2.4, unpriced_calls: 0 });
-    /// assert_eq!(standing.balance.to_string(), "$12.00");
-    /// assert_eq!(standing.runway_hours, Some(120));
-    /// assert_eq!(standing.tier, Tier::Normal);
+    /// let status = budget.status(&Spending { period_usd: 8.0, lately_usd: 2.4, unpriced_calls: 0 });
+    /// assert_eq!(status.balance.to_string(), "$12.00");
+    /// assert_eq!(status.runway_hours, Some(120));
+    /// assert_eq!(status.tier, BudgetTier::Normal);
     /// ```
     #[must_use]
-    pub fn standing(self, spending: &Spending) -> Standing {
+    pub fn status(self, spending: &Spending) -> BudgetStatus {
         let (all, spent) = (self.amount.picodollars(), Money::from_dollars(spending.period_usd));
         let left = all.saturating_sub(spent.picodollars());
         let share = |percent: u128| u128::from(left) * 100 < u128::from(all) * percent;
         let tier = match () {
-            () if left == 0 || share(CRITICAL_PERCENT) => Tier::Critical,
-            () if share(LOW_PERCENT) => Tier::Low,
-            () => Tier::Normal,
+            () if left == 0 || share(CRITICAL_PERCENT) => BudgetTier::Critical,
+            () if share(LOW_PERCENT) => BudgetTier::Low,
+            () => BudgetTier::Normal,
         };
         let lately = u128::from(Money::from_dollars(spending.lately_usd).picodollars());
         let hours = u128::from(RATE_WINDOW.as_secs() / 3_600);
         let runway = (u128::from(left) * hours).checked_div(lately);
-        Standing {
+        BudgetStatus {
             balance: Money::from_picodollars(left),
             spent,
             runway_hours: runway.map(|hours| u64::try_from(hours).unwrap_or(u64::MAX)),
@@ -157,34 +156,34 @@ impl Budget {
     }
 }
 
-/// What was spent, as it was recorded.
+/// Recorded spending.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spending {
-    /// In this period, in US dollars.
+    /// In the current period, in US dollars.
     pub period_usd: f64,
-    /// Within [`RATE_WINDOW`].
+    /// Within [`RATE_WINDOW`], in US dollars.
     pub lately_usd: f64,
-    /// Calls of this period whose price is not known.
+    /// Number of calls in this period whose price is unknown.
     pub unpriced_calls: u64,
 }
 
-/// How an agent stands.
+/// The status of a budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// What is left.
+pub struct BudgetStatus {
+    /// The remaining amount.
     pub balance: Money,
-    /// What was spent in this period.
+    /// The amount spent in this period.
     pub spent: Money,
-    /// How long that lasts at the present rate; `None` if nothing was spent lately.
+    /// How many hours the balance lasts at the current rate; `None` if nothing was spent within [`RATE_WINDOW`].
     pub runway_hours: Option<u64>,
-    /// How careful that makes it.
-    pub tier: Tier,
-    /// Calls that are in none of these, because their price is not known.
+    /// How careful the agent has to be.
+    pub tier: BudgetTier,
+    /// Calls of unknown price, which are in none of these amounts.
     pub unpriced_calls: u64,
 }
 
-impl Standing {
-    /// Names and values, as a model reads them.
+impl BudgetStatus {
+    /// Names and values for the prompt.
     #[must_use]
     pub fn lines(&self, budget: Budget) -> Vec<(String, String)> {
         let runway = match self.runway_hours {
@@ -205,18 +204,18 @@ impl Standing {
     }
 }
 
-/// How careful an agent has to be.
+/// How much of a budget remains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tier {
-    /// There is enough.
+pub enum BudgetTier {
+    /// At least a quarter remains.
     Normal,
-    /// Less than a quarter is left.
+    /// Less than a quarter remains.
     Low,
-    /// Less than a twentieth is left.
+    /// Less than a twentieth remains.
     Critical,
 }
 
-impl fmt::Display for Tier {
+impl fmt::Display for BudgetTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Normal => "normal",
@@ -233,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_amount_nobody_can_live_on_or_believe_is_no_budget() {
+    fn invalid_budget_amounts_are_rejected() {
         for usd in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-13, 1_000_000.1] {
             assert_eq!(Budget::new(usd, Period::Day), None, "{usd}");
         }
@@ -241,27 +240,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_makes_the_agent_careful() {
+    fn tier_depends_on_the_balance() {
         let budget = Budget::new(100.0, Period::Week).unwrap();
         for (spent, tier) in [
-            (0.0, Tier::Normal),
-            (75.0, Tier::Normal),
-            (75.1, Tier::Low),
-            (95.0, Tier::Low),
-            (95.1, Tier::Critical),
-            (100.0, Tier::Critical),
-            (250.0, Tier::Critical),
+            (0.0, BudgetTier::Normal),
+            (75.0, BudgetTier::Normal),
+            (75.1, BudgetTier::Low),
+            (95.0, BudgetTier::Low),
+            (95.1, BudgetTier::Critical),
+            (100.0, BudgetTier::Critical),
+            (250.0, BudgetTier::Critical),
         ] {
             let spending = Spending { period_usd: spent, ..Spending::default() };
-            assert_eq!(budget.standing(&spending).tier, tier, "{spent}");
+            assert_eq!(budget.status(&spending).tier, tier, "{spent}");
         }
     }
 
     #[test]
-    fn a_model_reads_how_it_stands() {
+    fn status_lines_are_formatted_for_the_model() {
         let budget = Budget::new(20.0, Period::Month).unwrap();
         let spending = Spending { period_usd: 16.5, lately_usd: 1.75, unpriced_calls: 2 };
-        let lines = budget.standing(&spending).lines(budget);
+        let lines = budget.status(&spending).lines(budget);
         let lines: Vec<String> = lines.into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
         assert_eq!(
             lines,
@@ -273,13 +272,13 @@ mod tests {
                 "calls_of_unknown_price: 2",
             ]
         );
-        let idle = budget.standing(&Spending::default()).lines(budget);
+        let idle = budget.status(&Spending::default()).lines(budget);
         assert_eq!(idle[2].1, "nothing was spent lately");
     }
 
     #[test]
-    fn a_period_begins_where_the_clock_is_however_long_its_days_are() {
-        // The night on which an hour is missing, and the one on which an hour comes twice.
+    fn periods_begin_at_local_midnight_across_dst() {
+        // The daylight saving time changes in spring and autumn.
         for (now, day, week) in [
             (
                 "2026-03-29T03:30:00+02:00[Europe/Berlin]",
@@ -300,12 +299,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn spending_more_never_makes_an_agent_richer(
+        fn more_spending_never_raises_the_balance(
             usd in 0.01..1_000_000.0_f64, spent in -1.0..2e6_f64, more in 0.0..1e6_f64, lately in -1.0..1e6_f64,
         ) {
             let budget = Budget::new(usd, Period::Month).unwrap();
             let at = |period_usd: f64| {
-                budget.standing(&Spending { period_usd, lately_usd: lately, unpriced_calls: 0 })
+                budget.status(&Spending { period_usd, lately_usd: lately, unpriced_calls: 0 })
             };
             let (before, after) = (at(spent), at(spent + more));
             prop_assert!(after.balance <= before.balance && before.balance <= budget.amount());
@@ -315,7 +314,7 @@ mod tests {
         }
 
         #[test]
-        fn a_period_has_begun_and_its_own_beginning_is_in_it(second in 0..4_000_000_000_i64) {
+        fn period_contains_its_own_start(second in 0..4_000_000_000_i64) {
             let now = jiff::Timestamp::from_second(second).unwrap().in_tz("Europe/Berlin").unwrap();
             for period in [Period::Day, Period::Week, Period::Month] {
                 let began = period.began(&now);

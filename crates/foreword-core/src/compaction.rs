@@ -1,5 +1,5 @@
-//! When a conversation is made shorter by itself, and what is to be said again afterwards because only its history held
-//! it. Never shortens anything; [`History`] says how much a summary may cover.
+//! Decides when a conversation is compacted and which skills are repeated afterwards. Does not compact anything;
+//! [`History`] decides how much a summary may cover.
 
 mod skills;
 #[cfg(test)]
@@ -11,9 +11,9 @@ use std::fmt;
 use crate::history::History;
 use crate::message::{ContentBlock, Kind, Message, Role};
 
-pub use skills::{LoadedSkill, SaidAgain, said_again, skills_loaded};
+pub use skills::{LoadedSkill, SkillReminder, skill_reminder, skills_loaded};
 
-/// A part of a model's context window, in thousandths.
+/// A fraction of a model's context window, in thousandths.
 ///
 /// ```
 /// use foreword_core::compaction::Share;
@@ -26,7 +26,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// The share that is written as a part of one. `None` if it is no part of one.
+    /// Converts a fraction from 0 to 1. `None` if out of range.
     #[must_use]
     pub fn of_a_whole(written: f64) -> Option<Self> {
         (0.0..=1.0).contains(&written).then(|| Self { thousandths: (written * 1e3).round() as u16 })
@@ -36,7 +36,7 @@ impl Share {
         Self { thousandths: percent * 10 }
     }
 
-    /// That part of `window`.
+    /// That fraction of `window`.
     #[must_use]
     pub fn of(self, window: usize) -> usize {
         let tokens = window as u128 * u128::from(self.thousandths) / 1000;
@@ -50,15 +50,15 @@ impl fmt::Display for Share {
     }
 }
 
-/// When a conversation is made shorter by itself. That it is too long for the model, or that somebody asks for it, are
-/// reasons whatever stands here.
+/// When a conversation is compacted automatically. Context overflow and explicit requests trigger compaction regardless
+/// of this policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionPolicy {
-    /// The part of the model's window it may take up when a turn has ended. `None`: it may take up all of it.
+    /// The share of the window that triggers compaction after a turn. `None` disables it.
     pub share: Option<Share>,
-    /// The part it may take up when nobody waits, such as at night. `None`: nothing is done then.
+    /// The share of the window that triggers background compaction. `None` disables it.
     pub night_share: Option<Share>,
-    /// The same in tokens, for models whose window is not known.
+    /// The same in tokens, for models with an unknown window.
     pub night_tokens: usize,
 }
 
@@ -68,67 +68,67 @@ impl Default for CompactionPolicy {
     }
 }
 
-/// When the question is asked.
+/// When the policy is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// A turn has ended, and its answer is with whoever asked.
+pub enum CompactionTrigger {
+    /// A turn has ended and its answer was delivered.
     TurnEnded,
-    /// Nobody waits.
+    /// Background compaction, while no user waits.
     Night,
 }
 
-/// How much there is of a conversation, in tokens.
+/// The size of a conversation, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Measured {
-    /// What a request with all of it takes, the prompt included.
+pub struct ContextSize {
+    /// The size of a request with the whole conversation, prompt included.
     pub weight: usize,
-    /// What of that a summary would stand for, without the summary there is already.
+    /// How much a new summary would replace, without the existing summary.
     pub coverable: usize,
-    /// The most a request may hold.
+    /// The context window.
     pub window: Option<usize>,
 }
 
-/// A summary must be worth the call: what it stands for has to be at least this part of the most there may be.
-const WORTH_IT: usize = 10;
+/// A summary must cover at least this fraction (1/n) of the limit, otherwise the model call is not worth it.
+const MIN_COVERED_DIVISOR: usize = 10;
 
 impl CompactionPolicy {
-    /// The most a conversation may weigh. `None` if it may weigh anything.
+    /// The size limit; `None` if there is none.
     #[must_use]
-    pub fn limit(&self, moment: Moment, window: Option<usize>) -> Option<usize> {
+    pub fn limit(&self, moment: CompactionTrigger, window: Option<usize>) -> Option<usize> {
         match (moment, window) {
-            (Moment::TurnEnded, window) => Some(self.share?.of(window?)),
-            (Moment::Night, Some(window)) => Some(self.night_share?.of(window)),
-            (Moment::Night, None) => self.night_share.map(|_| self.night_tokens),
+            (CompactionTrigger::TurnEnded, window) => Some(self.share?.of(window?)),
+            (CompactionTrigger::Night, Some(window)) => Some(self.night_share?.of(window)),
+            (CompactionTrigger::Night, None) => self.night_share.map(|_| self.night_tokens),
         }
     }
 
-    /// Whether a conversation is to be made shorter now. Where prompt and summary alone weigh more than they may, it is
-    /// not done again after every turn: enough must have come behind the summary.
+    /// Whether a conversation is to be compacted now. If prompt and summary alone exceed the limit, it is not compacted
+    /// again until enough new messages follow the summary.
     ///
     /// ```
-    /// use foreword_core::compaction::{CompactionPolicy, Measured, Moment};
+    /// use foreword_core::compaction::{CompactionPolicy, ContextSize, CompactionTrigger};
     /// let policy = CompactionPolicy::default();
-    /// let long = Measured { weight: 170_000, coverable: 150_000, window: Some(200_000) };
-    /// assert!(policy.is_due(Moment::TurnEnded, &long));
-    /// let hardly_grown = Measured { coverable: 900, ..long };
-    /// assert!(!policy.is_due(Moment::TurnEnded, &hardly_grown));
-    /// let window_unknown = Measured { window: None, ..long };
-    /// assert!(!policy.is_due(Moment::TurnEnded, &window_unknown));
-    /// assert!(policy.is_due(Moment::Night, &window_unknown));
+    /// let long = ContextSize { weight: 170_000, coverable: 150_000, window: Some(200_000) };
+    /// assert!(policy.is_due(CompactionTrigger::TurnEnded, &long));
+    /// let hardly_grown = ContextSize { coverable: 900, ..long };
+    /// assert!(!policy.is_due(CompactionTrigger::TurnEnded, &hardly_grown));
+    /// let window_unknown = ContextSize { window: None, ..long };
+    /// assert!(!policy.is_due(CompactionTrigger::TurnEnded, &window_unknown));
+    /// assert!(policy.is_due(CompactionTrigger::Night, &window_unknown));
     /// ```
     #[must_use]
-    pub fn is_due(&self, moment: Moment, measured: &Measured) -> bool {
+    pub fn is_due(&self, moment: CompactionTrigger, measured: &ContextSize) -> bool {
         let Some(limit) = self.limit(moment, measured.window) else { return false };
-        measured.weight > limit && measured.coverable >= (limit / WORTH_IT).max(1)
+        measured.weight > limit && measured.coverable >= (limit / MIN_COVERED_DIVISOR).max(1)
     }
 }
 
-/// What a conversation weighs as its last answer reported; 0 if no answer did.
+/// The size reported with the last answer; 0 if none was reported.
 #[must_use]
 pub fn weight(history: &History) -> usize {
     let total = |message: &Message| {
         let usage = message.message.usage?;
-        // What a summary was made from is not in the history any more.
+        // The messages that a summary replaced are no longer in the history.
         let is_summary = message.message.kind == Kind::Summary;
         let read = if is_summary { 0 } else { usage.input + usage.cache_read + usage.cache_write };
         Some(read + usage.output)
@@ -137,10 +137,10 @@ pub fn weight(history: &History) -> usize {
     last.map_or(0, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
 }
 
-/// What `count` makes of the words a model reads in messages, for where nobody has reported it.
+/// The size of messages by `count`, for conversations without reported usage.
 #[must_use]
 pub fn counted(messages: &[&Message], count: impl Fn(&str) -> usize) -> usize {
-    // What a turn has sent stands for the messages it took up.
+    // A turn's [`Kind::Sent`] message replaces the messages it took up.
     let is_sent = |message: &&&Message| message.message.kind == Kind::Sent;
     let sent: BTreeSet<_> = messages.iter().filter(is_sent).map(|message| &message.message.turn).collect();
     let is_read = |message: &&&Message| {
@@ -157,7 +157,7 @@ fn tokens_of(block: &ContentBlock, count: impl Fn(&str) -> usize) -> usize {
         ContentBlock::Text { text } => count(text),
         ContentBlock::ToolCall { name, input, .. } => count(name) + count(&input.to_string()),
         ContentBlock::ToolResult { content, .. } => count(content),
-        // Notes for ourselves are never sent, and what else a provider sent is its own business.
+        // Internal notes are never sent; other provider blocks are not counted.
         ContentBlock::Other(_) => 0,
     }
 }

@@ -1,4 +1,4 @@
-//! What calls to models came to, summed up. Adds and divides; who is summed up, and over which time, others say.
+//! Sums of the cost of model calls.
 
 use std::ops::Add;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::money::Money;
 
-/// The sum of some calls to models, those included that broke off and were paid for.
+/// The sum of a set of model calls, including failed calls that were charged.
 ///
 /// ```
 /// use foreword_core::cost_sum::CostSum;
@@ -16,30 +16,30 @@ use crate::money::Money;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct CostSum {
-    /// How many calls.
+    /// The number of calls.
     pub calls: u64,
-    /// How many of them broke off.
+    /// The number of failed calls.
     pub failed: u64,
-    /// In how many turns.
+    /// The number of turns.
     pub turns: u64,
-    /// Tokens read, from wherever.
+    /// All input tokens.
     pub tokens_in: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub tokens_out: u64,
-    /// Of those read, how many were in the provider's cache.
+    /// Input tokens read from the provider's cache.
     pub cache_read: u64,
-    /// And how many were written there.
+    /// Input tokens written to the provider's cache.
     pub cache_write: u64,
-    /// Tokens read by calls of which the provider told what came from its cache.
+    /// Input tokens of calls with reported cache usage.
     pub tokens_told: u64,
-    /// What it cost in US dollars, as far as prices are known.
+    /// The cost in US dollars, as far as prices are known.
     pub usd: f64,
-    /// Calls whose price is not known.
+    /// The number of calls of unknown price.
     pub unpriced: u64,
 }
 
 impl CostSum {
-    /// Whether there was no call at all.
+    /// Whether it contains no calls.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.calls == 0
@@ -51,25 +51,25 @@ impl CostSum {
         Money::from_dollars(self.usd)
     }
 
-    /// All tokens.
+    /// Input and output tokens.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.tokens_in.saturating_add(self.tokens_out)
     }
 
-    /// What a turn cost on average; `None` without a turn, or if no price is known at all.
+    /// The average cost per turn; `None` without a turn, or if no price is known.
     #[must_use]
     pub fn usd_per_turn(&self) -> Option<f64> {
         (self.turns > 0 && self.unpriced < self.calls).then(|| self.usd / self.turns as f64)
     }
 
-    /// Which part of the tokens read came from the provider's cache, from 0 to 1. `None` if no provider has told, which is
-    /// not the same as nothing.
+    /// The share of input tokens read from the provider's cache, from 0 to 1. `None` if no provider reported cache
+    /// usage.
     ///
     /// ```
     /// use foreword_core::cost_sum::CostSum;
-    /// let told = CostSum { tokens_in: 3_000, tokens_told: 2_000, cache_read: 500, ..CostSum::default() };
-    /// assert_eq!(told.cache_share(), Some(0.25));
+    /// let sum = CostSum { tokens_in: 3_000, tokens_told: 2_000, cache_read: 500, ..CostSum::default() };
+    /// assert_eq!(sum.cache_share(), Some(0.25));
     /// ```
     #[must_use]
     pub fn cache_share(&self) -> Option<f64> {
@@ -80,7 +80,7 @@ impl CostSum {
 impl Add for CostSum {
     type Output = Self;
 
-    /// Of sums over different turns: one that is in both counts twice.
+    /// Adds sums over different turns: a turn that is in both is counted twice.
     fn add(self, other: Self) -> Self {
         Self {
             calls: self.calls.saturating_add(other.calls),
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_told_is_no_share_and_a_share_is_weighted_by_tokens() {
+    fn cache_share_ignores_unreported_calls_and_weights_by_tokens() {
         let none = CostSum { calls: 2, tokens_in: 900, ..CostSum::default() };
         let large = CostSum {
             calls: 1,
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_average_needs_a_turn_and_a_price() {
+    fn average_requires_a_turn_and_a_price() {
         let unpriced = CostSum { calls: 2, unpriced: 2, turns: 1, ..CostSum::default() };
         assert_eq!(unpriced.usd_per_turn(), None);
         assert_eq!(CostSum { calls: 2, usd: 1.0, ..CostSum::default() }.usd_per_turn(), None);

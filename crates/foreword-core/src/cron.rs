@@ -1,9 +1,8 @@
-//! Cron texts: when something that runs by the clock is due. Reads no clock: the time and the time zone come in.
+//! Cron expressions. Reads no clock: time and time zone are parameters.
 //!
-//! A clock that is put forward leaves out an hour, one that is put back has it twice. What is due at certain hours
-//! happens once on such a day as on any other: at the end of an hour that is left out, and the first time in one that
-//! comes twice. What is due every hour follows the time that passes: nothing in an hour that is left out, and all of it
-//! in both that come twice.
+//! Daylight saving time: an expression with fixed hours fires once per day as usual, at the end of a skipped hour and
+//! at the first occurrence of a repeated hour. An expression that fires every hour follows elapsed time: it does not
+//! fire in a skipped hour and fires in both occurrences of a repeated hour.
 
 use std::fmt;
 
@@ -15,15 +14,14 @@ use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 use crate::timestamp::Timestamp;
 
-/// From here on it is looked whether a text fires at all: after this day there is a leap year for each day of the week
-/// within the years that are searched.
-const FIRST: DateTime = DateTime::constant(2001, 1, 1, 0, 0, 0, 0);
-/// How many years ahead anything that fires at all does.
-const YEARS: i16 = 60;
-/// The most times in a row that are passed over: as many as there are minutes in an hour that comes twice, and more.
-const PASSED_OVER: usize = 10_000;
+/// The start of the search for a first occurrence. The following years contain a leap year for each weekday.
+const SEARCH_START: DateTime = DateTime::constant(2001, 1, 1, 0, 0, 0, 0);
+/// The number of years to search; every valid expression fires within them.
+const SEARCH_YEARS: i16 = 60;
+/// The maximum number of consecutive occurrences to skip; more than the minutes in a repeated hour.
+const MAX_SKIPPED: usize = 10_000;
 
-/// When something is due.
+/// A cron expression.
 ///
 /// ```
 /// use foreword_core::cron::Cron;
@@ -42,33 +40,33 @@ pub struct Cron {
     every_hour: bool,
 }
 
-/// Why a text is no cron text that anything can run by.
+/// Why a cron expression is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadCron {
-    /// It is none.
-    #[error("`{}` is no cron text: {reason}", .text.escape_debug())]
+    /// It cannot be parsed.
+    #[error("`{}` is not a valid cron expression: {reason}", .text.escape_debug())]
     Unreadable {
-        /// What was given.
+        /// The expression.
         text: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// There is no such day.
+    /// It never fires.
     #[error("`{text}` never fires: there is no such day")]
     Never {
-        /// What was given.
+        /// The expression.
         text: String,
     },
     /// It fires more often than once a minute.
     #[error("`{text}` fires more often than once a minute")]
     TooOften {
-        /// What was given.
+        /// The expression.
         text: String,
     },
 }
 
 impl BadCron {
-    /// What to do about it.
+    /// How to fix it.
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {
@@ -84,52 +82,52 @@ impl BadCron {
 }
 
 impl Cron {
-    /// The cron text `text`: minute, hour, day, month and weekday; with a second before them, if there are six; or a
-    /// word such as `@daily`.
+    /// Parses minute, hour, day, month and weekday; six fields start with a second; or an alias such as `@daily`.
     ///
     /// # Errors
-    /// If it is none, never fires, or fires more often than once a minute.
+    /// If the expression is invalid, never fires, or fires more often than once a minute.
     pub fn parse(text: &str) -> Result<Self, BadCron> {
         let trimmed = text.trim();
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
-        let unreadable = |reason| BadCron::Unreadable { text: shown(text), reason };
+        let unreadable = |reason| BadCron::Unreadable { text: excerpt(text), reason };
         let pattern = parser.parse(trimmed).map_err(|error| unreadable(reason(&error)))?;
         if pattern.pattern.seconds.values().len() != 1 {
-            return Err(BadCron::TooOften { text: shown(trimmed) });
+            return Err(BadCron::TooOften { text: excerpt(trimmed) });
         }
         let every_hour = pattern.pattern.hours.values().len() == 24;
         let cron = Self { text: trimmed.to_owned(), pattern, every_hour };
-        let first = cron.civil_after(FIRST, false);
-        if first.is_none_or(|first| first.year() > FIRST.year() + YEARS) {
-            return Err(BadCron::Never { text: shown(trimmed) });
+        let first = cron.civil_after(SEARCH_START, false);
+        if first.is_none_or(|first| first.year() > SEARCH_START.year() + SEARCH_YEARS) {
+            return Err(BadCron::Never { text: excerpt(trimmed) });
         }
         Ok(cron)
     }
 
-    /// As it was written.
+    /// The expression as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// In words, such as `At 07:00, Monday through Friday.`
+    /// A description such as `At 07:00, Monday through Friday.`
     #[must_use]
     pub fn in_words(&self) -> String {
         self.pattern.describe()
     }
 
-    /// The first time after `after` that it is due in `zone`. `None` only at the end of all times.
+    /// The first occurrence after `after` in `zone`. `None` only at the end of the supported range.
     #[must_use]
     pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let after = jiff::Timestamp::from(after);
-        let next = if self.every_hour { self.elapsing(after, zone) } else { self.by_the_wall(after, zone) };
+        let next =
+            if self.every_hour { self.next_elapsed(after, zone) } else { self.next_wall_clock(after, zone) };
         next.map(Timestamp::from)
     }
 
-    /// By the clock on the wall: each time it shows counts once.
-    fn by_the_wall(&self, after: jiff::Timestamp, zone: &TimeZone) -> Option<jiff::Timestamp> {
+    /// The next occurrence by wall clock time; each local time counts once.
+    fn next_wall_clock(&self, after: jiff::Timestamp, zone: &TimeZone) -> Option<jiff::Timestamp> {
         let mut shown = zone.to_datetime(after);
-        for _ in 0..PASSED_OVER {
+        for _ in 0..MAX_SKIPPED {
             shown = self.civil_after(shown, false)?;
             let ambiguous = zone.to_ambiguous_timestamp(shown);
             let at = match ambiguous.offset() {
@@ -143,10 +141,10 @@ impl Cron {
         None
     }
 
-    /// By the time that passes: as if the clock were never put forward or back between two changes.
-    fn elapsing(&self, after: jiff::Timestamp, zone: &TimeZone) -> Option<jiff::Timestamp> {
+    /// The next occurrence by elapsed time, with a constant offset between two changes of the zone.
+    fn next_elapsed(&self, after: jiff::Timestamp, zone: &TimeZone) -> Option<jiff::Timestamp> {
         let (mut from, mut inclusive) = (after, false);
-        for _ in 0..PASSED_OVER {
+        for _ in 0..MAX_SKIPPED {
             let offset: Offset = zone.to_offset(from);
             let at = offset.to_timestamp(self.civil_after(offset.to_datetime(from), inclusive)?).ok()?;
             match zone.following(from).next().map(|change| change.timestamp()) {
@@ -157,9 +155,9 @@ impl Cron {
         None
     }
 
-    /// The next time a clock shows it that is never put forward or back.
+    /// The next occurrence in civil time, without a time zone.
     fn civil_after(&self, shown: DateTime, inclusive: bool) -> Option<DateTime> {
-        // What is looked for has no parts of seconds; one of them still to pass means that its second is over.
+        // Occurrences are on whole seconds; a fraction means that the second has passed.
         let whole = shown.subsec_nanosecond() == 0;
         self.pattern.find_next_occurrence(&shown, inclusive && whole).ok()
     }
@@ -171,14 +169,14 @@ impl fmt::Display for Cron {
     }
 }
 
-/// When the clock was put forward, last before `later`.
+/// The last change of the zone before `later`.
 fn end_of_gap(later: jiff::Timestamp, zone: &TimeZone) -> Option<jiff::Timestamp> {
     let just_after = later.checked_add(jiff::SignedDuration::from_nanos(1)).ok()?;
     zone.preceding(just_after).next().map(|change| change.timestamp())
 }
 
-/// At most a line's worth of a text that may be anything.
-fn shown(text: &str) -> String {
+/// The text, escaped and cut to 60 characters.
+fn excerpt(text: &str) -> String {
     text.escape_debug().take(60).collect()
 }
 

@@ -1,8 +1,8 @@
-//! Why something failed, as a value that shows its cause to the owner only.
+//! Failures whose cause only the owner can read.
 //!
-//! A cause names files, layers, addresses and variables. [`OwnerOnly`] has no `Display`, `Serialize` or `Deref`: the text
-//! comes out through [`OwnerOnly::reveal`], which takes an [`OwnerProof`], and only a check of trust makes one. A route that
-//! forgets the check does not compile:
+//! A cause names files, layers, addresses and variables. [`OwnerOnly`] has no `Display`, `Serialize` or `Deref`: the
+//! text is returned only by [`OwnerOnly::reveal`], which takes an [`OwnerProof`], and only a trust check returns one. A
+//! route that forgets the check does not compile:
 //!
 //! ```compile_fail
 //! use foreword_core::failure::OwnerOnly;
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::retry::ErrorCategory;
 
-/// Proof that a check of trust has found the owner.
+/// Proof that a trust check has identified the owner.
 ///
 /// ```
 /// use foreword_core::failure::OwnerProof;
@@ -41,20 +41,20 @@ use crate::retry::ErrorCategory;
 pub struct OwnerProof(());
 
 impl OwnerProof {
-    /// The proof, if `trust` is the owner's. It must be the reader's effective trust.
+    /// The proof, if `trust` is the owner's. Pass the reader's effective trust.
     #[must_use]
     pub fn of(trust: Trust) -> Option<Self> {
         trust.permits(Trust::Full).then_some(Self(()))
     }
 
-    /// The proof for a process on the owner's own terminal, which reads the workspace's files anyway.
+    /// The proof for a process on the owner's terminal, which can read the workspace's files anyway.
     #[must_use]
     pub fn at_terminal() -> Self {
         Self(())
     }
 }
 
-/// A value that only the owner reads.
+/// A value that only the owner can read.
 ///
 /// ```
 /// use foreword_core::failure::{OwnerOnly, OwnerProof};
@@ -102,40 +102,41 @@ impl<T> From<T> for OwnerOnly<T> {
     }
 }
 
-/// Why a turn failed: a stable code for everybody, a cause for the owner.
+/// Why a turn failed: a stable code for all readers, a cause for the owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The category of the error, which is its code.
+    /// The error category, used as the code.
     pub code: ErrorCategory,
-    /// A sentence for everybody that replaces the code's own. It must name nothing of the workspace or the provider.
+    /// A public message that replaces the default one of the code. It must not name anything of the workspace or the
+    /// provider.
     pub public: Option<String>,
-    /// What went wrong and what to do about it.
+    /// The cause and how to fix it.
     pub detail: OwnerOnly<String>,
 }
 
 /// A failure as one reader sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShownFailure {
+pub struct FailureView {
     /// The code.
     pub code: ErrorCategory,
-    /// The cause for the owner; for everybody else a general sentence with the id to name to the owner.
+    /// For the owner the cause; for other readers the public message with an id to report to the owner.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure with the code's own sentence for everybody but the owner.
+    /// A failure with the default public message of its code.
     #[must_use]
     pub fn new(code: ErrorCategory, detail: impl Into<String>) -> Self {
         Self { code, public: None, detail: OwnerOnly(detail.into()) }
     }
 
-    /// The same with another sentence for everybody.
+    /// Sets the public message.
     #[must_use]
     pub fn with_public(self, public: impl Into<String>) -> Self {
         Self { public: Some(public.into()), ..self }
     }
 
-    /// The failure as a reader of `trust` sees it; `id` is the turn's.
+    /// The failure as a reader of `trust` sees it; `id` is the turn's id.
     ///
     /// ```
     /// use foreword_core::failure::Failure;
@@ -150,30 +151,30 @@ impl Failure {
     /// );
     /// ```
     #[must_use]
-    pub fn shown_at(&self, trust: Trust, id: &str) -> ShownFailure {
+    pub fn shown_at(&self, trust: Trust, id: &str) -> FailureView {
         let message = match self.detail.at(trust) {
             Some(detail) => detail.clone(),
             None => format!("{} (`{id}`)", self.sentence()),
         };
-        ShownFailure { code: self.code, message }
+        FailureView { code: self.code, message }
     }
 
-    /// The sentence for everybody.
+    /// The public message.
     #[must_use]
     pub fn sentence(&self) -> &str {
         self.public.as_deref().unwrap_or_else(|| sentence(self.code))
     }
 
-    /// As it is stored.
+    /// Encodes the failure for the store.
     #[must_use]
     pub fn to_record(&self) -> String {
         let Self { code, public, detail: OwnerOnly(detail) } = self;
         let record = Record { code: *code, public: public.as_deref().map(Into::into), detail: detail.into() };
-        // Texts have a JSON form.
+        // Serialising strings cannot fail.
         serde_json::to_string(&record).unwrap_or_default()
     }
 
-    /// As it was stored. A text of an older version is a cause without a code.
+    /// Decodes a stored failure. Plain text, written by older versions, is a cause without a code.
     ///
     /// ```
     /// use foreword_core::failure::Failure;
@@ -195,7 +196,7 @@ impl Failure {
     }
 }
 
-/// A failure in the store.
+/// The stored form of a failure.
 #[derive(Serialize, Deserialize)]
 struct Record<'a> {
     code: ErrorCategory,
@@ -204,8 +205,8 @@ struct Record<'a> {
     detail: Cow<'a, str>,
 }
 
-/// A failure in the saved state of a turn: the same text as in the store. [`Failure`] itself has no `Serialize`, so that no
-/// answer can hold one.
+/// Serde functions for a failure in the saved state of a turn. [`Failure`] itself has no `Serialize`, so that it cannot
+/// end up in a response.
 pub(crate) mod record {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
@@ -220,14 +221,14 @@ pub(crate) mod record {
     }
 }
 
-/// The sentence of a code. It says what the reader can do, and nothing of the cause.
+/// The default public message of a code. It says what the reader can do and reveals nothing about the cause.
 fn sentence(code: ErrorCategory) -> &'static str {
     match code {
-        ErrorCategory::ProviderTransient => "the model can't be reached now; try again in a while",
+        ErrorCategory::ProviderTransient => "the model can't be reached now; try again later",
         ErrorCategory::ProviderPermanent => "the model can't answer; the agent's owner finds the reason",
         ErrorCategory::ConfigError => "the agent's configuration needs its owner's attention",
         ErrorCategory::ToolFailure => "a tool failed",
-        ErrorCategory::Limit => "a limit is reached; ask for less at once",
+        ErrorCategory::Limit => "a limit is reached; ask for less in one message",
         ErrorCategory::InternalError => "an internal error; the agent's owner finds the reason",
     }
 }

@@ -1,55 +1,55 @@
-//! The live history of a conversation: the newest summary, and what came behind the messages it stands for. Says how much
-//! of it a summary may cover, and what the summary then is. Never shortens anything itself.
+//! The live history of a conversation: the newest summary and the messages after the part it covers. Decides how much
+//! of the history a summary may cover. Does not compact anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use foreword_prompt::trust::Trust;
 
-use crate::exposure::exposed;
+use crate::history_visibility::visible_history;
 use crate::id::{CallId, TurnId};
 use crate::message::{ContentBlock, Kind, Message, Provenance};
 
-/// What a model reads of a conversation.
+/// The part of a conversation that a model reads.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
-    /// How often the conversation has been compacted.
+    /// How often the conversation was compacted.
     pub compaction: u64,
-    /// The place up to which the summary stands for the messages; 0 if there is no summary.
+    /// The sequence number up to which the summary covers the messages; 0 without a summary.
     pub covered_to: u64,
-    /// The summary, if there is one, and everything behind `covered_to`, in order.
+    /// The summary, if any, and all messages after `covered_to`, in order.
     pub messages: Vec<Message>,
 }
 
-/// Why a summary can't cover that much.
+/// Why a summary cannot cover that much.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CannotCover {
-    /// Messages would be covered before they are written.
+    /// It would cover messages that do not exist yet.
     #[error("there is no message {covered_to} yet, the last one is {last}")]
     Unwritten {
-        /// What was to be covered.
+        /// The requested sequence number.
         covered_to: u64,
-        /// What there is.
+        /// The last sequence number.
         last: u64,
     },
-    /// Messages that an earlier summary covers would be in the history again.
+    /// It covers less than the existing summary.
     #[error("the last summary covers the messages up to {before} already")]
     Uncovers {
-        /// What is covered.
+        /// What the existing summary covers.
         before: u64,
     },
-    /// Somebody would never get an answer.
+    /// It would cover an unanswered message.
     #[error("message {seq} has not been taken up by a turn yet")]
     Pending {
         /// The message.
         seq: u64,
     },
-    /// Words would be told to those who may not read them, or be kept from those who may.
+    /// It would reveal or hide messages at the wrong trust level.
     #[error("message {seq} was written above the trust of the summary")]
     AboveTrust {
         /// The message.
         seq: u64,
     },
-    /// No provider takes a result without its call.
+    /// It would separate a tool result from its call.
     #[error("message {seq} holds the result of call `{call}`, which would be covered without it")]
     Split {
         /// The message with the result.
@@ -60,22 +60,22 @@ pub enum CannotCover {
 }
 
 impl History {
-    /// The place of the last message.
+    /// The sequence number of the last message.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.messages.iter().map(|message| message.seq).fold(self.covered_to, u64::max)
     }
 
-    /// As a turn of trust `trust` may read it.
+    /// The history as a turn of trust `trust` may read it.
     #[must_use]
     pub fn at_trust(self, trust: Trust) -> Self {
-        Self { messages: exposed(self.messages, trust), ..self }
+        Self { messages: visible_history(self.messages, trust), ..self }
     }
 
-    /// Whether a new summary at `trust` may stand for everything up to `covered_to`, the old summary included.
+    /// Checks whether a new summary at `trust` may cover everything up to `covered_to`, the old summary included.
     ///
     /// # Errors
-    /// If that would lose a message, tell somebody what they may not read, or leave a history that no model can read.
+    /// If that would lose a message, reveal one above a reader's trust, or leave a history that providers reject.
     pub fn may_cover(&self, covered_to: u64, trust: Trust) -> Result<(), CannotCover> {
         let last = self.last();
         if covered_to > last {
@@ -88,14 +88,14 @@ impl History {
         if let Some(pending) = covered().find(|message| message.message.is_pending()) {
             return Err(CannotCover::Pending { seq: pending.seq });
         }
-        // The summary has one trust, so it can't stand for what only a higher one may read.
+        // The summary has one trust level, so it must not cover messages above it.
         let is_covered =
             |message: &&Message| message.seq <= covered_to || message.message.kind == Kind::Summary;
         let mut stood_for = self.messages.iter().filter(is_covered);
         if let Some(above) = stood_for.find(|message| !trust.permits(message.message.trust)) {
             return Err(CannotCover::AboveTrust { seq: above.seq });
         }
-        // The calls whose results are still to come. An id can come again, and then it is another call.
+        // Calls without a result so far. A reused id belongs to a new call.
         let mut open: BTreeSet<&CallId> = BTreeSet::new();
         for block in covered().flat_map(|message| &message.message.content) {
             match block {
@@ -118,9 +118,8 @@ impl History {
         Ok(())
     }
 
-    /// The most that a summary at `trust` can stand for: the highest place that [`History::may_cover`] accepts and that no
-    /// turn has messages on both sides of, with nothing of the turn that is `running`. `None` if there is nothing new to
-    /// stand for.
+    /// The highest sequence number that a summary at `trust` can cover: [`History::may_cover`] accepts it, it splits no
+    /// turn, and it excludes the `running` turn. `None` if there is nothing new to cover.
     #[must_use]
     pub fn cut(&self, trust: Trust, running: Option<&TurnId>) -> Option<u64> {
         let spans = self.turn_spans();
@@ -141,14 +140,14 @@ impl History {
                 Err(CannotCover::Pending { seq } | CannotCover::AboveTrust { seq }) if seq <= cut => {
                     seq.checked_sub(1)?
                 }
-                // The summary there is can't be covered either.
+                // The existing summary cannot be covered either.
                 Err(CannotCover::AboveTrust { .. }) => return None,
                 Err(_) => cut.checked_sub(1)?,
             };
         }
     }
 
-    /// The places of the first and the last message of each turn. A summary is of the conversation, whichever turn made it.
+    /// The first and last sequence number of each turn, without summaries, which belong to the conversation.
     fn turn_spans(&self) -> BTreeMap<&TurnId, (u64, u64)> {
         let mut spans = BTreeMap::new();
         for message in self.messages.iter().filter(|message| message.message.kind != Kind::Summary) {
@@ -159,8 +158,7 @@ impl History {
         spans
     }
 
-    /// Where the words of a summary of everything up to `covered_to` come from, at worst: from outside, if any of what it
-    /// stands for does; from a user, if one who is no owner had a say. A summary makes nobody's words more trustworthy.
+    /// The provenance of a summary of everything up to `covered_to`: the least trusted one of the covered messages.
     #[must_use]
     pub fn summary_provenance(&self, covered_to: u64) -> Provenance {
         let is_covered =
@@ -179,7 +177,7 @@ mod tests {
     use crate::id::{ConversationId, MessageId};
     use crate::message::{NewMessage, Role};
 
-    fn said(seq: u64, role: Role, content: ContentBlock) -> Message {
+    fn message(seq: u64, role: Role, content: ContentBlock) -> Message {
         let message = NewMessage {
             id: MessageId::new(format!("m-{seq}")).unwrap(),
             conversation: ConversationId::new("c-1").unwrap(),
@@ -198,7 +196,7 @@ mod tests {
 
     fn call(seq: u64, id: &str) -> Message {
         let id = CallId::new(id).unwrap();
-        said(
+        message(
             seq,
             Role::Assistant,
             ContentBlock::ToolCall { id, name: "bash".to_owned(), input: serde_json::Value::Null },
@@ -207,19 +205,23 @@ mod tests {
 
     fn result(seq: u64, id: &str) -> Message {
         let call = CallId::new(id).unwrap();
-        said(seq, Role::Tool, ContentBlock::ToolResult { call, content: "done".to_owned(), is_error: false })
+        message(
+            seq,
+            Role::Tool,
+            ContentBlock::ToolResult { call, content: "done".to_owned(), is_error: false },
+        )
     }
 
-    /// A summary at place 6 of the messages up to 3; then a question, a call and its result, an answer.
+    /// A summary at 6 of the messages up to 3; then a question, a call and its result, an answer.
     fn history() -> History {
-        let mut summary = said(6, Role::User, ContentBlock::text("before"));
+        let mut summary = message(6, Role::User, ContentBlock::text("before"));
         summary.message.kind = Kind::Summary;
         let messages = vec![
             summary,
-            said(4, Role::User, ContentBlock::text("what time is it?")),
+            message(4, Role::User, ContentBlock::text("what time is it?")),
             call(5, "call_0"),
             result(7, "call_0"),
-            said(8, Role::Assistant, ContentBlock::text("noon")),
+            message(8, Role::Assistant, ContentBlock::text("noon")),
         ];
         History { compaction: 1, covered_to: 3, messages }
     }
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_covers_nothing_that_was_written_above_its_trust() {
+    fn summary_excludes_messages_above_its_trust() {
         let mut history = history();
         assert_eq!(history.may_cover(4, Trust::Familiar), Err(CannotCover::AboveTrust { seq: 6 }));
         assert_eq!(history.may_cover(4, Trust::Full), Ok(()));
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_covers_what_is_written_and_nothing_less_than_the_one_before() {
+    fn summary_covers_at_least_the_previous_one() {
         check(&history(), 2, Err(CannotCover::Uncovers { before: 3 }));
         for fine in [3, 4, 7, 8] {
             check(&history(), fine, Ok(()));
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_does_not_come_between_a_call_and_its_result() {
+    fn summary_never_splits_call_and_result() {
         let call_0 = CallId::new("call_0").unwrap();
         for between in [5, 6] {
             check(&history(), between, Err(CannotCover::Split { seq: 7, call: call_0.clone() }));
@@ -262,13 +264,13 @@ mod tests {
         again.messages.extend([call(9, "call_0"), result(10, "call_0")]);
         check(&again, 8, Ok(()));
         check(&again, 9, Err(CannotCover::Split { seq: 10, call: call_0 }));
-        // The call of the first result is nowhere in what is covered.
+        // The call of the first result is not covered.
         again.messages.remove(3);
         check(&again, 5, Ok(()));
     }
 
     #[test]
-    fn a_summary_does_not_cover_what_nobody_has_answered() {
+    fn summary_excludes_unanswered_messages() {
         let mut waiting = history();
         waiting.messages[1].message.turn = None;
         check(&waiting, 3, Ok(()));
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn words_from_outside_stay_words_from_outside_in_a_summary() {
+    fn summary_of_outside_text_stays_outside_text() {
         let mut history = history();
         assert_eq!(history.summary_provenance(8), Provenance::User);
         history.messages[3].message.provenance = Provenance::Outside;
@@ -290,10 +292,10 @@ mod tests {
         assert_eq!(history.summary_provenance(8), Provenance::Agent);
     }
 
-    /// As [`history`], with messages of other turns: 4 to 8 are of `t-1`, but for those named here.
+    /// Like [`history`], with messages of other turns: 4 to 8 belong to `t-1`, except those named here.
     fn turns(of: &[(u64, Option<&str>)]) -> History {
         let mut history = history();
-        history.messages.extend([9, 10].map(|seq| said(seq, Role::User, ContentBlock::text("and?"))));
+        history.messages.extend([9, 10].map(|seq| message(seq, Role::User, ContentBlock::text("and?"))));
         for (seq, turn) in of {
             let message = history.messages.iter_mut().find(|message| message.seq == *seq).unwrap();
             message.message.turn = turn.map(|turn| TurnId::new(turn).unwrap());
@@ -302,20 +304,20 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_falls_between_turns_and_before_the_one_that_runs() {
+    fn cut_excludes_the_running_turn() {
         let two = turns(&[(9, Some("t-2")), (10, Some("t-2"))]);
         assert_eq!(two.cut(Trust::Full, None), Some(10));
         assert_eq!(two.cut(Trust::Full, TurnId::new("t-2").ok().as_ref()), Some(8));
         assert_eq!(two.cut(Trust::Full, TurnId::new("t-1").ok().as_ref()), None);
         assert_eq!(two.cut(Trust::Full, TurnId::new("t-9").ok().as_ref()), Some(10));
-        // What the second turn took up came in while the first was running.
+        // The messages of the second turn arrived while the first was running.
         let crossed = turns(&[(5, Some("t-2")), (9, Some("t-2")), (10, None)]);
         assert_eq!(crossed.cut(Trust::Full, None), Some(9));
         assert_eq!(crossed.cut(Trust::Full, TurnId::new("t-2").ok().as_ref()), None);
     }
 
     #[test]
-    fn a_cut_covers_nothing_that_waits_or_that_is_above_its_trust() {
+    fn cut_excludes_pending_and_higher_trust_messages() {
         assert_eq!(turns(&[(9, Some("t-2")), (10, None)]).cut(Trust::Full, None), Some(9));
         assert_eq!(turns(&[(9, None), (10, Some("t-2"))]).cut(Trust::Full, None), Some(8));
         let mut secret = turns(&[(9, Some("t-2")), (10, Some("t-3"))]);
@@ -328,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_nothing_to_cut_where_nothing_came_behind_the_summary() {
+    fn no_cut_without_messages_after_the_summary() {
         assert_eq!(History::default().cut(Trust::Full, None), None);
         let mut summed_up = history();
         summed_up.messages.truncate(1);

@@ -1,5 +1,4 @@
-//! Names of things that last: short texts that are told apart by their type. Whoever makes a thing makes its id; nothing
-//! here does.
+//! Typed ids: short strings without spaces. Callers generate the ids.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -8,21 +7,23 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest id, in bytes.
+use crate::serde_text::serde_as_text;
+
+/// The maximum length of an id, in bytes.
 pub const MAX_ID_BYTES: usize = 200;
 
-/// A text that is no id.
+/// An invalid id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} is no {what}: it needs 1 to {MAX_ID_BYTES} bytes without spaces or control characters", shown(.text))]
+#[error("{} is not a valid {what}: it needs 1 to {MAX_ID_BYTES} bytes without spaces or control characters", excerpt(.text))]
 pub struct BadId {
-    /// Which kind was wanted.
+    /// The expected kind of id.
     pub what: &'static str,
-    /// What was given.
+    /// The given text.
     pub text: String,
 }
 
-/// At most a line's worth of a text that may be anything.
-fn shown(text: &str) -> String {
+/// The text, escaped and cut to 40 characters.
+fn excerpt(text: &str) -> String {
     let short: String = text.escape_debug().take(40).collect();
     if text.is_empty() { "an empty text".to_owned() } else { format!("`{short}`") }
 }
@@ -39,10 +40,10 @@ macro_rules! ids {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The id written as `text`.
+            /// Validates `text` as an id.
             ///
             /// # Errors
-            /// If it is empty, too long, or holds a space or a control character.
+            /// If it is empty, too long, or contains a space or a control character.
             pub fn new(text: impl AsRef<str>) -> Result<Self, BadId> {
                 let text = text.as_ref();
                 if is_id(text) {
@@ -52,7 +53,7 @@ macro_rules! ids {
                 }
             }
 
-            /// The id as it is written.
+            /// The id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -73,19 +74,7 @@ macro_rules! ids {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = BadId;
-
-            fn try_from(text: String) -> Result<Self, BadId> {
-                Self::new(text)
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> Self {
-                id.0.as_ref().to_owned()
-            }
-        }
+        serde_as_text!($name);
 
         impl Borrow<str> for $name {
             fn borrow(&self) -> &str {
@@ -108,21 +97,21 @@ ids! {
     MessageId = "message id";
     /// A turn: from a message to the agent's answer.
     TurnId = "turn id";
-    /// A call of a tool within a turn.
+    /// A tool call within a turn.
     CallId = "call id";
     /// A process that runs turns.
     NodeId = "node id";
-    /// A message that somebody left for the agent.
+    /// A message in the agent's inbox.
     InboxId = "inbox id";
-    /// A message that the agent left for somebody.
+    /// A message in the agent's outbox.
     OutboxId = "outbox id";
-    /// Something worth remembering.
+    /// An observation in the memory.
     ObservationId = "observation id";
-    /// A token that opens the HTTP interface.
+    /// An API token.
     TokenId = "token id";
-    /// An answer on its way to a bridge.
+    /// A delivery of an answer to a bridge.
     DeliveryId = "delivery id";
-    /// One run of a workflow.
+    /// A run of a workflow.
     RunId = "run id";
 }
 
@@ -131,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_a_short_text_without_spaces() {
+    fn id_is_short_without_spaces() {
         for good in ["a", "signal:+15550100", "0190-7b", &"x".repeat(MAX_ID_BYTES)] {
             assert!(TurnId::new(good).is_ok(), "{good}");
         }
@@ -141,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_was_wanted_and_stays_on_one_line() {
+    fn error_names_the_expected_id_on_one_line() {
         let error = TurnId::new("a\nb").unwrap_err().to_string();
-        assert!(error.starts_with("`a\\nb` is no turn id") && !error.contains('\n'), "{error}");
+        assert!(error.starts_with("`a\\nb` is not a valid turn id") && !error.contains('\n'), "{error}");
     }
 
     #[test]
-    fn a_bad_id_is_refused_when_it_is_read_from_json() {
+    fn invalid_ids_in_json_are_rejected() {
         assert!(serde_json::from_str::<MessageId>("\"m-1\"").is_ok());
         assert!(serde_json::from_str::<MessageId>("\"\"").is_err());
     }

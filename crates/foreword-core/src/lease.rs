@@ -1,53 +1,53 @@
-//! Whether somebody who said "this is mine for a while" still has it. A rule over times that come in; reads no clock and
-//! trusts none: a clock can jump. Whoever is wrongly thought dead is stopped by the fence, not by this.
+//! Decides whether a lease is held, from times that are passed in. Clocks can jump, so the result may be wrong; fencing
+//! stops a holder that lost its lease.
 
 use std::time::Duration;
 
 use crate::timestamp::Timestamp;
 
-/// A claim that lapses unless it is renewed.
+/// A claim that expires unless it is renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// When its holder last said that it lives.
+    /// When its holder last renewed it.
     pub renewed_at: Timestamp,
-    /// How long that holds.
+    /// How long a renewal is valid.
     pub duration: Duration,
 }
 
-/// What somebody who wants a lease finds.
+/// The state of a lease, for a process that wants to acquire it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// Its holder lives, as far as anybody can tell.
+pub enum LeaseState {
+    /// The holder is alive as far as known.
     Held,
-    /// Its holder has not been heard of for too long.
+    /// The lease has expired.
     Free,
-    /// It was renewed at a time that is far from having come: the clock has jumped back. Whether its holder lives can't
-    /// be told yet. It counts as held, and its renewal is written anew as of now: a holder that lives renews it, and
-    /// one that is dead loses it one duration later.
-    Redate,
+    /// The last renewal is in the future: the clock has jumped back, so the holder's state is unknown. The lease counts
+    /// as held, and its renewal time is set to now: a live holder renews it, and a dead one loses it after one
+    /// duration.
+    ResetRenewal,
 }
 
 impl Lease {
-    /// What the lease is worth at `now`.
+    /// The state of the lease at `now`.
     ///
     /// ```
     /// use std::time::Duration;
-    /// use foreword_core::lease::{Lease, Standing};
+    /// use foreword_core::lease::{Lease, LeaseState};
     /// use foreword_core::timestamp::Timestamp;
     ///
     /// let renewed_at: Timestamp = "2026-11-16T08:00:00Z".parse().unwrap();
     /// let lease = Lease { renewed_at, duration: Duration::from_secs(30) };
-    /// assert_eq!(lease.standing(renewed_at.plus(Duration::from_secs(29))), Standing::Held);
-    /// assert_eq!(lease.standing(renewed_at.plus(Duration::from_secs(30))), Standing::Free);
+    /// assert_eq!(lease.state(renewed_at.plus(Duration::from_secs(29))), LeaseState::Held);
+    /// assert_eq!(lease.state(renewed_at.plus(Duration::from_secs(30))), LeaseState::Free);
     /// ```
     #[must_use]
-    pub fn standing(self, now: Timestamp) -> Standing {
+    pub fn state(self, now: Timestamp) -> LeaseState {
         if now >= self.renewed_at && now.since(self.renewed_at) >= self.duration {
-            Standing::Free
+            LeaseState::Free
         } else if self.renewed_at.since(now) > self.duration {
-            Standing::Redate
+            LeaseState::ResetRenewal
         } else {
-            Standing::Held
+            LeaseState::Held
         }
     }
 }
@@ -64,44 +64,44 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_held_for_its_duration_whatever_the_clock_does() {
+    fn lease_is_held_for_its_duration() {
         let table = [
-            // seconds from the renewal to now, what is found
-            (0, Standing::Held),
-            (29, Standing::Held),
-            (30, Standing::Free),
-            (3_600, Standing::Free),
-            // Two callers whose times crossed on the way, or a clock that was set right by a little.
-            (-1, Standing::Held),
-            (-30, Standing::Held),
-            // A clock that jumped back.
-            (-31, Standing::Redate),
-            (-7_200, Standing::Redate),
+            // seconds from the renewal to now, expected state
+            (0, LeaseState::Held),
+            (29, LeaseState::Held),
+            (30, LeaseState::Free),
+            (3_600, LeaseState::Free),
+            // Two requests that crossed, or a small clock correction.
+            (-1, LeaseState::Held),
+            (-30, LeaseState::Held),
+            // The clock jumped back.
+            (-31, LeaseState::ResetRenewal),
+            (-7_200, LeaseState::ResetRenewal),
         ];
         for (second, expected) in table {
             let lease = Lease { renewed_at: at(0), duration: LASTS };
-            assert_eq!(lease.standing(at(second)), expected, "{second} s");
+            assert_eq!(lease.state(at(second)), expected, "{second} s");
         }
     }
 
     #[test]
-    fn a_lease_of_no_duration_is_free_at_once() {
+    fn zero_duration_lease_is_free_immediately() {
         let lease = Lease { renewed_at: at(0), duration: Duration::ZERO };
-        assert_eq!(lease.standing(at(0)), Standing::Free);
+        assert_eq!(lease.state(at(0)), LeaseState::Free);
     }
 
-    /// Looks every second, as those who wait do, and says how long it took until the lease was free.
+    /// Polls every second and returns how long it took until the lease was free.
     fn seconds_until_free(mut lease: Lease, mut now: i64, holder_renews: bool) -> Option<i64> {
         let begun = now;
         while now < begun + 200 {
-            // A living holder renews three times in a duration.
+            // A live holder renews three times per duration.
             if holder_renews && (now - begun) % 10 == 9 {
                 lease.renewed_at = at(now);
             }
-            match lease.standing(at(now)) {
-                Standing::Free => return Some(now - begun),
-                Standing::Redate => lease.renewed_at = at(now),
-                Standing::Held => {}
+            match lease.state(at(now)) {
+                LeaseState::Free => return Some(now - begun),
+                LeaseState::ResetRenewal => lease.renewed_at = at(now),
+                LeaseState::Held => {}
             }
             now += 1;
         }
@@ -110,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_clock_that_jumps_back_neither_frees_a_living_holders_lease_nor_keeps_a_dead_ones(
+        fn backward_clock_jump_frees_only_dead_holders_leases(
             jump in 0..1_000_000_i64,
         ) {
             let lease = Lease { renewed_at: at(0), duration: LASTS };

@@ -1,5 +1,5 @@
-//! What Foreword knows without touching the world: which models there are and what they cost, the built-in tools
-//! as data, and the names and times of what lasts. Values in, values out: no files, clocks, environment, network or async here.
+//! Foreword's pure core: the model table and its prices, the built-in tools as data, the turn state machine, the ids
+//! and times of stored records. No files, clocks, environment, network or async.
 //!
 //! ```
 //! use foreword_core::models::ModelCatalog;
@@ -17,39 +17,44 @@ pub mod allowance;
 pub mod api_token;
 pub mod budget;
 pub mod cache;
+pub mod cache_rewrite_cost;
 pub mod compaction;
+pub mod conversation_matcher;
 pub mod cost_sum;
 pub mod cron;
 pub mod event;
-pub mod exposure;
 pub mod failure;
 pub mod hand_over;
 pub mod history;
+pub mod history_visibility;
 pub mod id;
 pub mod lease;
 pub mod limits;
-pub mod lines;
+
 pub mod memory_store;
 pub mod message;
 pub mod model;
 pub mod models;
 pub mod money;
+pub mod ordered_value;
 pub mod price;
 pub mod provider;
 pub mod retry;
-pub mod rewriting;
+
 pub mod schedule;
 pub mod sender;
+mod serde_text;
 pub mod simulate;
 pub mod since;
 pub mod span_tree;
 pub mod store_url;
+pub mod string_enum;
 pub mod taint;
+pub mod template_context;
 pub mod timestamp;
 pub mod tools;
 pub mod transcript;
 pub mod turn;
 pub mod turn_journal;
-pub mod word;
 pub mod workflow;
 pub mod zero_byte;

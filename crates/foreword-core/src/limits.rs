@@ -1,10 +1,10 @@
-//! How much one turn may do before it is ended, so that an agent that goes round in circles stops by itself.
+//! Limits on one turn, so that an agent in a loop stops.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How much one turn may do. Whichever is reached first ends it.
+/// Limits on one turn. The first limit that is reached ends it.
 ///
 /// ```
 /// use foreword_core::limits::TurnLimits;
@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TurnLimits {
-    /// How often the model is asked; trying a failed call again does not count.
+    /// The maximum number of model calls; retries do not count.
     pub rounds: u32,
-    /// How many tools it may call, in all rounds together.
+    /// The maximum number of tool calls in all rounds.
     pub tool_calls: u32,
-    /// How long the turn may take, without the time the owner is waited for.
+    /// The maximum duration, without the time spent waiting for the owner.
     pub time: Duration,
 }
 

@@ -1,30 +1,30 @@
-//! The parts of the memory, each with its own audience. Trust decides which of them somebody may see at all.
+//! The stores of the memory, each with its own audience. Trust decides which stores a reader may see.
 
 use foreword_prompt::file_rules::store_trust;
 use foreword_prompt::trust::Trust;
 
-use crate::word::words;
+use crate::string_enum::string_enum;
 
-words! {
-    /// A part of the memory with its own audience. The word is also its folder in `memory/`.
+string_enum! {
+    /// A memory store. The word is also its folder in `memory/`.
     MemoryStore = "memory store" {
         /// For the owner.
         Private = "private",
-        /// For those close to the owner.
+        /// For people close to the owner.
         Shared = "shared",
-        /// For whoever is known.
+        /// For all known users.
         Social = "social",
     }
 }
 
 impl MemoryStore {
-    /// The trust it takes to see anything of it.
+    /// The minimum trust to read it.
     #[must_use]
     pub fn needed_trust(self) -> Trust {
         store_trust(self.as_str()).unwrap_or(Trust::Full)
     }
 
-    /// The stores that somebody of trust `trust` may see.
+    /// The stores that a reader of trust `trust` may see.
     ///
     /// ```
     /// use foreword_core::memory_store::MemoryStore;
@@ -54,12 +54,15 @@ mod tests {
     }
 
     #[test]
-    fn each_store_has_a_word_and_an_audience_of_its_own() {
+    fn stores_have_distinct_names_and_audiences() {
         for store in MemoryStore::ALL {
             assert_eq!(store.as_str().parse(), Ok(store));
         }
         assert_eq!(MemoryStore::Private.needed_trust(), Trust::Full);
         assert_eq!(MemoryStore::permitted(Trust::Familiar), [MemoryStore::Social]);
-        assert_eq!("secret".parse::<MemoryStore>().unwrap_err().to_string(), "`secret` is no memory store");
+        assert_eq!(
+            "secret".parse::<MemoryStore>().unwrap_err().to_string(),
+            "`secret` is not a valid memory store"
+        );
     }
 }

@@ -1,51 +1,51 @@
-//! Messages of a conversation: who said what, at which trust, and where the words came from.
+//! Messages of a conversation: role, content, trust and provenance.
 
 use foreword_prompt::trust::Trust;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{CallId, ConversationId, MessageId, TurnId};
+use crate::string_enum::string_enum;
 use crate::timestamp::Timestamp;
-use crate::word::words;
 
-words! {
-    /// Who speaks, as the model sees it.
+string_enum! {
+    /// The role of an author, as the model sees it.
     Role = "role" {
-        /// Whoever talks to the agent.
+        /// The user.
         User = "user",
         /// The agent.
         Assistant = "assistant",
         /// A tool.
         Tool = "tool",
-        /// Foreword itself.
+        /// Foreword.
         System = "system",
     }
-    /// What a message is in the conversation.
-    Kind = "kind of message" {
-        /// Something that was said.
+    /// The kind of a message.
+    Kind = "message kind" {
+        /// A message of a user, the agent or a tool.
         Message = "message",
-        /// What stands for an older part of the history.
+        /// A summary that replaces an older part of the history.
         Summary = "summary",
-        /// Something Foreword tells the conversation, such as a turn that was interrupted.
+        /// A notice by Foreword, such as an interrupted turn.
         Notice = "notice",
-        /// What the model was really sent for the messages a turn took up: the turn's context and their words, byte for
-        /// byte. For the model it stands in their place; people read the messages themselves.
+        /// The exact bytes sent to the model for the messages of a turn: the turn context and their text. Models read
+        /// it instead of the original messages; people read the originals.
         Sent = "sent",
     }
-    /// Where words came from. What comes from outside is data, whoever passes it on.
+    /// Where a text came from. Text from outside is data, even if a user forwards it.
     Provenance = "provenance" {
         /// The owner of the workspace.
         Owner = "owner",
         /// A known user.
         User = "user",
-        /// Anybody or anything else.
+        /// Anyone or anything else.
         Outside = "outside",
         /// The agent itself.
         Agent = "agent",
     }
 }
 
-/// A piece of a message.
+/// A content block of a message.
 ///
 /// ```
 /// use foreword_core::message::ContentBlock;
@@ -53,60 +53,74 @@ words! {
 /// assert_eq!(block, ContentBlock::text("hello"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-// A block with a field we don't know is not one of ours, however it calls itself: it would lose that field.
+// Blocks with unknown fields are kept as `Other`, since parsing them would lose those fields.
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ContentBlock {
-    /// Words.
+    /// Text.
     Text {
         /// The words.
         text: String,
     },
-    /// The agent calls a tool.
+    /// A tool call by the agent.
     ToolCall {
-        /// Which call.
+        /// The id of the call.
         id: CallId,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// What it is called with.
+        /// The arguments.
         input: Value,
     },
-    /// What a tool gave back.
+    /// The result of a tool call.
     ToolResult {
-        /// Which call.
+        /// The id of the call.
         call: CallId,
-        /// What it gave.
+        /// The output.
         content: String,
-        /// Whether it failed.
+        /// Whether the tool failed.
         is_error: bool,
     },
-    /// Anything else a provider sent, kept as it was.
+    /// Any other block from a provider, unchanged.
     #[serde(untagged)]
     Other(Value),
 }
 
 impl ContentBlock {
-    /// Words.
+    /// A text block.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
+
+    /// The text, if this is a text block.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The texts among the blocks, with an empty line between them.
+    pub fn joined_text<'a>(blocks: impl IntoIterator<Item = &'a Self>) -> String {
+        blocks.into_iter().filter_map(Self::as_text).collect::<Vec<_>>().join("\n\n")
+    }
 }
 
-/// What a call to a model took.
+/// The token usage of a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens read that were in no cache.
+    /// Input tokens that were neither read from nor written to a cache.
     pub input: u64,
-    /// Tokens written by the model.
+    /// Output tokens.
     pub output: u64,
     /// Tokens read from the provider's cache.
     pub cache_read: u64,
     /// Tokens written to the provider's cache.
     pub cache_write: u64,
-    /// How many of those are kept there for an hour.
+    /// How many of the cache writes have a time to live of one hour.
     #[serde(default)]
     pub cache_write_1h: u64,
-    /// The provider did not say what it read from a cache and what it wrote: then the numbers above mean nothing.
+    /// The provider reported no cache usage, so the cache numbers are meaningless.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache_unknown: bool,
 }
@@ -129,42 +143,42 @@ impl std::ops::Add for Usage {
 /// A message to be added to a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMessage {
-    /// Its id, made by whoever brings it.
+    /// Its id, generated by the caller.
     pub id: MessageId,
     /// The conversation.
     pub conversation: ConversationId,
-    /// Who speaks.
+    /// The author's role.
     pub role: Role,
-    /// What it is.
+    /// The kind of message.
     pub kind: Kind,
-    /// What is said.
+    /// The content.
     pub content: Vec<ContentBlock>,
-    /// The trust it is written at.
+    /// The trust level it was written at.
     pub trust: Trust,
-    /// Where the words come from.
+    /// Where the text comes from.
     pub provenance: Provenance,
-    /// The user or sender, by name.
+    /// The name of the user or sender.
     pub author: Option<String>,
-    /// The turn it is part of.
+    /// The turn it belongs to.
     pub turn: Option<TurnId>,
-    /// What it took to write it.
+    /// The token usage of the model call that wrote it.
     pub usage: Option<Usage>,
-    /// When.
+    /// When it was written.
     pub at: Timestamp,
 }
 
 impl NewMessage {
-    /// Whether somebody said it and no turn has taken it up yet.
+    /// Whether it is a user's message that no turn has taken up yet.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.turn.is_none() && self.role == Role::User && self.kind == Kind::Message
     }
 }
 
-/// A message of a conversation.
+/// A stored message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Its place in the conversation; later messages have higher numbers, whatever the clock says.
+    /// The sequence number in the conversation; it increases, whatever the clock says.
     pub seq: u64,
     /// The message.
     pub message: NewMessage,
@@ -175,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_nobody_knows_is_kept_as_it_was() {
+    fn unknown_blocks_are_preserved() {
         for text in [
             r#"{"type":"thinking","thinking":"hm","signature":"x"}"#,
             r#"{"type":"tool_call","id":"c-1","name":"bash","input":{"command":"ls"}}"#,
@@ -191,10 +205,10 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_as_they_are_written() {
+    fn string_enums_round_trip() {
         for role in [Role::User, Role::Assistant, Role::Tool, Role::System] {
             assert_eq!(role.as_str().parse(), Ok(role));
         }
-        assert_eq!("root".parse::<Provenance>().unwrap_err().to_string(), "`root` is no provenance");
+        assert_eq!("root".parse::<Provenance>().unwrap_err().to_string(), "`root` is not a valid provenance");
     }
 }

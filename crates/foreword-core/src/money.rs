@@ -1,5 +1,5 @@
-//! Amounts of money without drift: whole picodollars, in which every provider's price of one token is a whole number.
-//! Knows nothing of models. What is not known has its own value and never passes for nothing.
+//! Exact amounts of money in picodollars, in which every provider's price per token is an integer. An unknown price is
+//! a separate value, never zero.
 
 use std::fmt;
 use std::iter::Sum;
@@ -23,16 +23,16 @@ pub struct Money {
 }
 
 impl Money {
-    /// Nothing at all.
+    /// Zero.
     pub const ZERO: Self = Self { picodollars: 0 };
 
-    /// So many picodollars (10⁻¹² dollars).
+    /// An amount of picodollars (10⁻¹² dollars).
     #[must_use]
     pub const fn from_picodollars(picodollars: u64) -> Self {
         Self { picodollars }
     }
 
-    /// So many dollars, out of a sum that was kept as such: never below nothing, never beyond what can be said.
+    /// An amount of dollars, clamped to the valid range.
     ///
     /// ```
     /// use foreword_core::money::Money;
@@ -41,7 +41,7 @@ impl Money {
     /// ```
     #[must_use]
     pub fn from_dollars(dollars: f64) -> Self {
-        // `as` takes what is below zero or no number for nothing, and what is too large for the largest.
+        // `as` converts negative numbers and NaN to 0 and saturates large ones.
         Self { picodollars: (dollars * PICODOLLARS_PER_DOLLAR as f64).round() as u64 }
     }
 
@@ -51,7 +51,7 @@ impl Money {
         self.picodollars
     }
 
-    /// The amount in dollars, for charts and JSON; sums belong in [`Money`].
+    /// The amount in dollars, for charts and JSON. Use [`Money`] for sums.
     #[must_use]
     pub fn dollars(self) -> f64 {
         self.picodollars as f64 / PICODOLLARS_PER_DOLLAR as f64
@@ -61,7 +61,7 @@ impl Money {
 impl Add for Money {
     type Output = Self;
 
-    /// Ends at about 18 million dollars rather than starting again from zero.
+    /// Saturates at about 18 million dollars.
     fn add(self, other: Self) -> Self {
         Self { picodollars: self.picodollars.saturating_add(other.picodollars) }
     }
@@ -74,8 +74,8 @@ impl Sum for Money {
 }
 
 impl fmt::Display for Money {
-    /// Four decimals, two from ten dollars on, and as many as it takes to show two digits of a smaller amount, so that
-    /// only nothing is shown as `$0`.
+    /// Four decimals, two from ten dollars on, and enough for two significant digits of a smaller amount, so that only
+    /// zero is shown as `$0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.picodollars == 0 {
             return f.pad("$0");
@@ -115,22 +115,22 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The dearest price that is believed: more is a slip of the unit.
-    const HIGHEST: f64 = 1_000_000.0;
+    /// The largest valid price; a larger number is most likely given in the wrong unit.
+    const MAX_USD_PER_MILLION: f64 = 1_000_000.0;
 
-    /// So many US dollars per million tokens.
+    /// A price in US dollars per million tokens.
     ///
     /// # Errors
-    /// If that is negative, not a number, or beyond any price a model could have.
+    /// If it is negative, not a number, or too large.
     pub fn per_million(dollars: f64) -> Result<Self, InvalidRate> {
-        if !(0.0..=Self::HIGHEST).contains(&dollars) {
+        if !(0.0..=Self::MAX_USD_PER_MILLION).contains(&dollars) {
             return Err(InvalidRate { written: dollars.to_string() });
         }
-        // One dollar per million tokens is a millionth of a dollar, a million picodollars, per token.
+        // One dollar per million tokens is one million picodollars per token.
         Ok(Self { picodollars_per_token: (dollars * 1e6).round() as u64 })
     }
 
-    /// What `tokens` cost at this rate.
+    /// The price of `tokens`.
     #[must_use]
     pub fn times(self, tokens: usize) -> Money {
         let tokens = u64::try_from(tokens).unwrap_or(u64::MAX);
@@ -152,14 +152,14 @@ impl From<Rate> for f64 {
     }
 }
 
-/// A number that is no price.
+/// An invalid price.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{written}` is no price: give US dollars per million tokens, from 0 to 1000000")]
+#[error("`{written}` is not a valid price: give US dollars per million tokens, from 0 to 1000000")]
 pub struct InvalidRate {
     written: String,
 }
 
-/// What something costs, or that nobody knows. Serialised as a number of dollars, or null.
+/// A cost, or unknown. Serialised as a number of dollars, or null.
 ///
 /// ```
 /// use foreword_core::money::{Money, Price};
@@ -170,14 +170,14 @@ pub struct InvalidRate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(into = "Option<Money>")]
 pub enum Price {
-    /// It costs this much, which may be nothing.
+    /// The cost, possibly zero.
     Known(Money),
-    /// The price of the model is not known. Not the same as nothing.
+    /// The model's price is unknown. Not the same as zero.
     Unknown,
 }
 
 impl Price {
-    /// The amount, if it is known.
+    /// The amount, if known.
     #[must_use]
     pub fn known(self) -> Option<Money> {
         match self {
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_shown_as_people_read_them() {
+    fn amounts_have_readable_precision() {
         let shown = |picodollars| Money::from_picodollars(picodollars).to_string();
         assert_eq!(shown(0), "$0");
         assert_eq!(shown(1), "$0.000000000001");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_a_million_small_amounts_is_exact() {
+    fn million_small_amounts_sum_exactly() {
         let one = Rate::per_million(0.1).unwrap().times(1);
         let sum: Money = std::iter::repeat_n(one, 1_000_000).sum();
         assert_eq!(sum.to_string(), "$0.1000");
@@ -249,21 +249,24 @@ mod tests {
     }
 
     #[test]
-    fn money_is_a_number_of_dollars_in_json_and_an_unknown_price_is_null() {
+    fn money_serialises_as_dollars_or_null() {
         let known = Price::Known(Money::from_picodollars(12_300_000_000));
         assert_eq!(serde_json::to_string(&[known, Price::Unknown]).unwrap(), "[0.0123,null]");
     }
 
     #[test]
-    fn what_is_no_price_is_refused() {
+    fn invalid_prices_are_rejected() {
         for wrong in [-1.0, f64::NAN, f64::INFINITY, 2e6] {
             let error = Rate::per_million(wrong).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("`{wrong}` is no price: give US dollars")), "{error}");
+            assert!(
+                error.starts_with(&format!("`{wrong}` is not a valid price: give US dollars")),
+                "{error}"
+            );
         }
     }
 
     #[test]
-    fn an_enormous_amount_does_not_start_again_from_zero() {
+    fn addition_saturates() {
         let most = Rate::per_million(1e6).unwrap().times(usize::MAX);
         assert_eq!(most + most, Money::from_picodollars(u64::MAX));
         assert_eq!(most.to_string(), "$18446744.07");
@@ -271,14 +274,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_nothing_is_shown_as_zero(picodollars in any::<u64>()) {
+        fn only_zero_is_shown_as_zero(picodollars in any::<u64>()) {
             let shown = Money::from_picodollars(picodollars).to_string();
             let says_zero = shown.chars().all(|c| matches!(c, '$' | '0' | '.'));
             prop_assert_eq!(says_zero, picodollars == 0, "{}", shown);
         }
 
         #[test]
-        fn a_rate_survives_being_written_and_read(millionths in 0..1_000_000_000_u64) {
+        fn rates_round_trip(millionths in 0..1_000_000_000_u64) {
             let rate = Rate::per_million(millionths as f64 / 1e6).unwrap();
             prop_assert_eq!(rate.times(1).picodollars(), millionths);
             prop_assert_eq!(Rate::try_from(f64::from(rate)).unwrap(), rate);

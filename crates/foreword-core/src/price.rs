@@ -1,5 +1,5 @@
-//! What a prompt costs per turn, with a cold and with a warm cache; and what a call has cost. Of a prompt only what is
-//! sent: nobody knows an answer's length beforehand. Takes sizes and facts; counts nothing itself.
+//! The price of sending a prompt, with a cold and a warm cache, and the cost of a call. Output is not included in
+//! prompt prices. Sizes and facts are passed in.
 
 mod cost;
 
@@ -13,21 +13,21 @@ use crate::money::{Price, Rate};
 
 pub use cost::{cost_of, cost_within};
 
-/// How large a prompt is, and where it can be cached.
+/// The size of a prompt and its cache breakpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromptSize<'a> {
-    /// The breakpoints, from the first to the last.
+    /// The breakpoints, in order.
     pub breakpoints: &'a [CacheBreakpoint],
-    /// The tokens after the last breakpoint: never cached.
+    /// The tokens after the last breakpoint, which are never cached.
     pub tail: usize,
 }
 
-/// A place up to which a prompt can be cached.
+/// A cache breakpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheBreakpoint {
-    /// All tokens before it, from the start of the prompt.
+    /// The tokens before it, from the start of the prompt.
     pub tokens: usize,
-    /// For how long they are to be kept.
+    /// The requested time to live.
     pub ttl: CacheTtl,
 }
 
@@ -55,20 +55,20 @@ impl CacheTtl {
     }
 }
 
-/// What sending a prompt costs.
+/// The price of sending a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TurnPrice {
-    /// When nothing of it is in the provider's cache, and what can be is written there.
+    /// With a cold cache: the cacheable part is written.
     pub cold: Price,
-    /// When all of it that can be cached is read from the cache.
+    /// With a warm cache: the cacheable part is read.
     pub warm: Price,
 }
 
 impl TurnPrice {
-    /// The price nobody knows.
+    /// Unknown prices.
     pub const UNKNOWN: Self = Self { cold: Price::Unknown, warm: Price::Unknown };
 
-    /// What sending a prompt of `size` to a model costs, of which `facts` are known, if any.
+    /// The price of sending a prompt of `size` to the model with these `facts`.
     #[must_use]
     pub fn of(facts: Option<&ModelFacts>, size: PromptSize<'_>) -> Self {
         let Some(facts) = facts else { return Self::UNKNOWN };
@@ -99,7 +99,7 @@ impl PromptSize<'_> {
     }
 }
 
-/// Tokens that go into the cache together.
+/// Tokens that are cached together.
 struct CachedPart {
     tokens: usize,
     ttl: CacheTtl,
@@ -111,8 +111,8 @@ impl CachedPart {
     }
 }
 
-/// The parts of the prefix the provider caches. A breakpoint before the model's minimum is passed over: what is before
-/// it goes with the next one, and what is before none is plain input. Where no minimum is known, none is assumed.
+/// The parts of the prefix that the provider caches. A breakpoint below the model's minimum is ignored: its tokens
+/// belong to the next breakpoint, or to plain input if there is none. An unknown minimum counts as 0.
 fn cached_parts(facts: &ModelFacts, size: PromptSize<'_>) -> Vec<CachedPart> {
     let minimum = facts.min_cacheable.unwrap_or(0);
     let mut parts = Vec::new();
@@ -135,7 +135,7 @@ fn write_rate(breakpoints: Breakpoints, prices: &Prices, ttl: CacheTtl) -> Optio
             CacheTtl::FiveMinutes => prices.cache_write_5m,
             CacheTtl::OneHour => prices.cache_write_1h,
         },
-        // The provider decides how long; a write without a price of its own is plain input.
+        // The provider decides on the retention; a write without its own price costs as much as input.
         Breakpoints::Automatic | Breakpoints::Either => Some(prices.cache_write_5m.unwrap_or(prices.input)),
         Breakpoints::None => Some(prices.input),
     }
@@ -164,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cold_turn_writes_the_prefix_and_a_warm_one_reads_it() {
+    fn cold_turn_writes_and_warm_turn_reads_the_prefix() {
         // 10,000 × 1.25 + 1,000 × 1 cold, 10,000 × 0.10 + 1,000 × 1 warm, in millionths of a dollar.
         check("anthropic/claude-haiku-4-5", &[(10_000, FIVE)], 1_000, "$0.0135 cold, $0.0020 warm");
     }
 
     #[test]
-    fn each_part_of_the_prefix_is_written_at_the_price_of_its_own_time_to_live() {
+    fn prefix_parts_are_priced_by_their_ttl() {
         // 6,000 × 2 + 4,000 × 1.25 + 1,000 × 1 cold.
         check(
             "anthropic/claude-haiku-4-5",
@@ -181,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_below_the_models_minimum_is_plain_input_and_warm_is_cold() {
+    fn prefix_below_minimum_is_plain_input() {
         check("anthropic/claude-haiku-4-5", &[(4_095, FIVE)], 905, "$0.0050 cold, $0.0050 warm");
         check("anthropic/claude-haiku-4-5", &[(4_096, FIVE)], 904, "$0.0060 cold, $0.0013 warm");
     }
 
     #[test]
-    fn a_breakpoint_below_the_minimum_goes_with_the_next() {
-        // All 10,000 at the price of five minutes: the hour's breakpoint is too early to count.
+    fn breakpoint_below_minimum_joins_the_next() {
+        // All 10,000 at the five-minute price: the one-hour breakpoint is below the minimum.
         check(
             "anthropic/claude-haiku-4-5",
             &[(1_000, HOUR), (10_000, FIVE)],
@@ -198,32 +198,32 @@ mod tests {
     }
 
     #[test]
-    fn an_automatic_cache_without_a_price_for_writing_writes_at_the_input_price() {
+    fn automatic_cache_write_defaults_to_the_input_price() {
         check("openai/gpt-4o", &[(10_000, HOUR)], 1_000, "$0.0275 cold, $0.0150 warm");
     }
 
     #[test]
-    fn an_automatic_cache_with_a_price_for_writing_writes_at_that_price() {
+    fn automatic_cache_writes_at_its_own_price() {
         check("openai/gpt-5.6", &[(10_000, FIVE)], 1_000, "$0.0540 cold, $0.0080 warm");
     }
 
     #[test]
-    fn a_model_without_a_cache_costs_the_same_warm_and_cold() {
+    fn uncached_model_costs_the_same_warm_and_cold() {
         check("openai/gpt-4-turbo", &[(10_000, FIVE)], 1_000, "$0.1100 cold, $0.1100 warm");
     }
 
     #[test]
-    fn the_offline_model_costs_exactly_nothing_and_says_so() {
+    fn offline_model_costs_zero() {
         check("offline/echo", &[(10_000, FIVE)], 1_000, "$0 cold, $0 warm");
     }
 
     #[test]
-    fn an_unknown_model_has_an_unknown_price() {
+    fn unknown_model_has_an_unknown_price() {
         check("anthropic/claude-unheard-of", &[(10_000, FIVE)], 1_000, "unknown cold, unknown warm");
     }
 
     #[test]
-    fn a_cache_whose_price_is_not_known_makes_only_that_side_unknown() {
+    fn unknown_cache_price_affects_one_side() {
         let table = "- id: a/b\n  breakpoints: automatic\n  prices: {input: 1, output: 1}\n";
         let catalog = ModelCatalog::from_yaml(table).unwrap();
         let breakpoints = [CacheBreakpoint { tokens: 1_000, ttl: FIVE }];
@@ -232,14 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn a_request_above_a_tier_costs_that_tier_throughout() {
+    fn request_above_a_tier_is_priced_entirely_by_it() {
         // 100,001 × 0.5 (tier above 100,000) against 100,000 × 0.1.
         check("anthropic/claude-haiku-5-5", &[], 100_000, "$0.0100 cold, $0.0100 warm");
         check("anthropic/claude-haiku-5-5", &[], 100_001, "$0.0500 cold, $0.0500 warm");
     }
 
     #[test]
-    fn a_turn_price_is_two_numbers_in_json() {
+    fn turn_price_is_two_numbers_in_json() {
         let price =
             TurnPrice { cold: Price::Known(Money::from_picodollars(13_500_000_000)), warm: Price::Unknown };
         assert_eq!(serde_json::to_string(&price).unwrap(), r#"{"cold":0.0135,"warm":null}"#);
@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn warm_never_costs_more_than_cold_and_neither_is_unknown(
+        fn warm_never_costs_more_than_cold(
             breakpoints in any_breakpoints(), tail in 0..100_000_usize
         ) {
             for facts in CATALOG.iter() {
@@ -264,7 +264,7 @@ mod tests {
         }
 
         #[test]
-        fn an_unknown_price_is_never_shown_as_an_amount(breakpoints in any_breakpoints(), tail in 0..100_000_usize) {
+        fn unknown_price_is_never_shown_as_an_amount(breakpoints in any_breakpoints(), tail in 0..100_000_usize) {
             let price = TurnPrice::of(None, PromptSize { breakpoints: &breakpoints, tail });
             prop_assert!(!price.to_string().contains('$'));
         }

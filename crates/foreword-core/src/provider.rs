@@ -1,4 +1,4 @@
-//! Who serves models, and how to talk to them: a provider is a row of data, a dialect is code in `foreword-providers`.
+//! Model providers: a provider is a row of data, a dialect is code in `foreword-providers`.
 
 mod base_url;
 mod builtin;
@@ -14,22 +14,22 @@ pub use base_url::{BadBaseUrl, BaseUrl};
 pub use builtin::{OFFLINE, builtin_providers, hosts_models_itself};
 pub use header::{is_header_name, is_header_value, is_key_variable};
 
-/// A provider of models. The name in front of the `/` of a model's id leads here.
+/// A model provider. Its name is the part of a model id before the `/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name in the configuration.
+    /// The name in the configuration.
     pub name: Arc<str>,
-    /// What it speaks.
+    /// The wire format.
     pub dialect: WireDialect,
-    /// Where it is, without a slash at the end: what an official client takes as its base URL.
+    /// The base URL as official clients take it, without a trailing slash.
     pub base_url: String,
-    /// Where its key is from.
+    /// The source of its API key.
     pub key: KeySource,
-    /// Headers to send besides; their values may be secret.
+    /// Additional headers; their values may be secret.
     pub headers: Vec<(String, Secret)>,
-    /// How long to wait for it.
+    /// The timeouts.
     pub timeouts: Timeouts,
-    /// Whether it can be asked why its cache was not read.
+    /// Whether it can be asked to explain cache misses.
     pub cache_diagnostics: bool,
 }
 
@@ -44,25 +44,25 @@ pub enum WireDialect {
     OpenAi,
 }
 
-/// Where a provider's key is from.
+/// The source of a provider's API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// It needs none.
+    /// No key is needed.
     None,
-    /// A variable of the environment, which the binary reads.
+    /// An environment variable, which the binary reads.
     Environment(String),
     /// The configuration itself.
     Written(Secret),
 }
 
-/// How long to wait for a provider.
+/// The timeouts of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection.
+    /// For connecting.
     pub connect: Duration,
-    /// For the first byte of an answer.
+    /// For the first byte of a response.
     pub first_byte: Duration,
-    /// Between two pieces of an answer.
+    /// Between two events of a stream.
     pub idle: Duration,
 }
 
@@ -83,13 +83,13 @@ impl Default for Timeouts {
 pub struct Secret(String);
 
 impl Secret {
-    /// A text to keep to oneself.
+    /// Wraps a secret.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, for the one place that sends it.
+    /// The secret, for the code that sends it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

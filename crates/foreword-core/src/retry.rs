@@ -1,5 +1,6 @@
-//! Whether a failed call to a model is tried again, and when. Decides only: whoever calls waits, compacts or reports, and
-//! brings the chance.
+//! Decides whether and when a failed model call is retried: exponential backoff with jitter. The caller waits, compacts
+//! or reports, and passes in the
+//! jitter.
 
 mod status_line;
 
@@ -9,28 +10,28 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{ErrorKind, ModelError};
-use crate::word::words;
+use crate::string_enum::string_enum;
 
 pub use status_line::{requeue_line, status_line};
 
-/// How often and how soon to try again.
+/// How often and how soon a failed call is retried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryPolicy {
-    /// How often a call is tried again while somebody waits for it.
+    /// The maximum number of retries while a user waits.
     pub max_retries: u32,
-    /// The first delay; each time twice as long.
+    /// The first delay; it doubles with each retry.
     pub base_delay: Duration,
-    /// The longest delay.
+    /// The maximum delay.
     pub max_delay: Duration,
-    /// The HTTP statuses that are worth another try.
+    /// The HTTP statuses that are retried.
     pub retryable_statuses: BTreeSet<u16>,
-    /// The longest a provider's own `retry-after` is obeyed; a longer wish is cut to this, and that is reported.
+    /// The maximum accepted `retry-after`; a longer one is reduced to this and reported.
     pub longest_retry_after: Duration,
-    /// How often a message that nobody waits for at a screen goes back into its queue once the retries are used up.
+    /// How often a message is requeued after its retries are used up, if no user waits.
     pub max_requeues: u32,
-    /// How long it stays there the first time; each time twice as long.
+    /// The first requeue delay; it doubles each time.
     pub requeue_delay: Duration,
-    /// And at most.
+    /// The maximum requeue delay.
     pub max_requeue_delay: Duration,
 }
 
@@ -49,52 +50,52 @@ impl Default for RetryPolicy {
     }
 }
 
-/// What to do about a call that failed.
+/// What to do about a failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryDecision {
-    /// Wait, and call again.
+    /// Wait, then retry.
     Again {
-        /// How long to wait.
+        /// The delay.
         delay: Duration,
-        /// What the provider asked for, if that is longer than it is waited for.
+        /// The provider's `retry-after`, if it was longer than the delay.
         asked: Option<Duration>,
     },
-    /// Make the conversation shorter, and call again.
+    /// Compact the conversation, then retry.
     Compact,
-    /// Say so.
+    /// Fail the turn.
     GiveUp {
-        /// What sort of error it is then.
+        /// The category of the error.
         category: ErrorCategory,
     },
 }
 
-words! {
-    /// Errors by where they come from and what people are told of them.
-    ErrorCategory = "category of errors" {
-        /// The provider, for now: worth another try.
+string_enum! {
+    /// The category of an error, by its source and handling.
+    ErrorCategory = "error category" {
+        /// A temporary provider error, which is retried.
         ProviderTransient = "provider_transient",
-        /// The provider, and it will say the same again.
+        /// A permanent provider error.
         ProviderPermanent = "provider_permanent",
-        /// A tool: the model is told, and decides.
+        /// A tool failed; the model decides how to continue.
         ToolFailure = "tool_failure",
-        /// The configuration: somebody has to change it.
+        /// The configuration has to be changed.
         ConfigError = "config_error",
-        /// The turn took too long or did too much.
+        /// A time or call limit of the turn was reached.
         Limit = "limit",
-        /// Foreword itself.
+        /// An error in Foreword.
         InternalError = "internal_error",
     }
 }
 
-/// A gateway's timeout. The model did not answer, so it is retried like a network timeout, listed or not.
+/// A gateway timeout. It is retried like a network timeout, whether it is listed or not.
 const GATEWAY_TIMEOUT: u16 = 504;
 
-/// Statuses that mean the same however often one asks, whoever put them on a list.
+/// Statuses that are never retried, even if listed.
 const NEVER_RETRIED: [u16; 2] = [400, 401];
 
 impl RetryPolicy {
-    /// What to do about `error`. `attempt` is how often the call has been tried again before, 0 after the first failure;
-    /// `chance`, between 0 and 1, spreads those who failed together.
+    /// What to do about `error`. `attempt` is the number of retries so far, 0 after the first failure. `chance`,
+    /// between 0 and 1, is the jitter.
     ///
     /// ```
     /// use std::time::Duration;
@@ -130,28 +131,27 @@ impl RetryPolicy {
         }
     }
 
-    /// What sort of error it is, however often the call was tried.
+    /// The category of `error`, regardless of the number of attempts.
     #[must_use]
     pub fn category(&self, error: &ModelError) -> ErrorCategory {
         if error.kind == ErrorKind::NotConfigured {
             ErrorCategory::ConfigError
-        } else if self.may_pass(error) {
+        } else if self.is_transient(error) {
             ErrorCategory::ProviderTransient
         } else {
             ErrorCategory::ProviderPermanent
         }
     }
 
-    /// How long a message that nobody waits for at a screen stays in its queue, if it has been put back `times_before`
-    /// times already; `None` once that is often enough.
+    /// The requeue delay of a message that was requeued `times_before` times; `None` if that was the maximum.
     #[must_use]
     pub fn requeue(&self, times_before: u32) -> Option<Duration> {
         let delay = doubled(self.requeue_delay, times_before).min(self.max_requeue_delay);
         (times_before < self.max_requeues).then_some(delay)
     }
 
-    /// Whether the same request may have another answer later.
-    fn may_pass(&self, error: &ModelError) -> bool {
+    /// Whether the same request may succeed later.
+    fn is_transient(&self, error: &ModelError) -> bool {
         match error.kind {
             ErrorKind::ContextTooLong
             | ErrorKind::Authentication
@@ -169,28 +169,27 @@ impl RetryPolicy {
                 let listed = self.retryable_statuses.contains(&status) && !NEVER_RETRIED.contains(&status);
                 listed || status == GATEWAY_TIMEOUT
             }
-            // There was no answer, or one that began well: what went wrong came later.
+            // There was no response, or an error after a successful start.
             _ => error.kind != ErrorKind::BadRequest,
         }
     }
 
-    /// How long to wait before the next try, if `attempt` tries were made again before: twice as long each time, and less
-    /// by chance.
+    /// The delay before the next retry after `attempt` retries: exponential backoff with jitter.
     #[must_use]
     pub fn delay(&self, attempt: u32, chance: f64) -> Duration {
         let longest = doubled(self.base_delay, attempt).min(self.max_delay);
         let chance = if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 1.0 };
-        // In halves, because a float can't hold the longest duration there is.
+        // In halves, because a float cannot represent the longest duration.
         let half = longest / 2;
         half.saturating_add(half.mul_f64(chance)).min(longest)
     }
 }
 
-/// `delay` twice as long, `times` times.
+/// `delay` doubled `times` times.
 fn doubled(delay: Duration, times: u32) -> Duration {
-    // More often than that even a nanosecond becomes the longest duration there is.
-    const ENOUGH: u32 = 96;
-    (0..times.min(ENOUGH)).fold(delay, |delay, _| delay.saturating_mul(2))
+    // After this many doublings a nanosecond reaches the maximum duration.
+    const MAX_DOUBLINGS: u32 = 96;
+    (0..times.min(MAX_DOUBLINGS)).fold(delay, |delay, _| delay.saturating_mul(2))
 }
 
 #[cfg(test)]

@@ -1,58 +1,58 @@
-//! What is to be done about a schedule at a moment, and what a change of its configuration and the end of a firing do to
-//! it. Reads no cron text: when the next firing is due comes in.
+//! Decides what to do about a schedule at a given time, after a configuration change, and after a firing. Does not
+//! parse cron expressions: the next occurrence is passed in.
 
 use std::time::Duration;
 
+use crate::string_enum::string_enum;
 use crate::timestamp::Timestamp;
-use crate::word::words;
 
 /// A firing that is late by less than this was not missed.
-pub const ON_TIME: Duration = Duration::from_secs(60);
+pub const MAX_LATENESS: Duration = Duration::from_secs(60);
 
-words! {
-    /// What becomes of firings that were missed: nobody was there, or the one before them was still under way.
-    Missed = "way with missed firings" {
-        /// One stands for all of them.
+string_enum! {
+    /// What to do about missed firings: no node was running, or the previous firing had not ended.
+    Missed = "policy for missed firings" {
+        /// Fire once for all missed firings.
         RunOnce = "run_once",
-        /// They are noted as skipped.
+        /// Record them as skipped.
         Skip = "skip",
     }
 
-    /// What came of a firing.
-    FiringOutcome = "outcome of a firing" {
-        /// It did what it was for.
+    /// The outcome of a firing.
+    FiringOutcome = "firing outcome" {
+        /// It succeeded.
         Done = "done",
-        /// It did not.
+        /// It failed.
         Failed = "failed",
         /// There was nothing to do, or it was too late.
         Skipped = "skipped",
     }
 }
 
-/// What is to be done about a schedule.
+/// What to do about a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing before then; nothing at all, if that is never.
+    /// Wait until then; forever if `None`.
     Wait(Option<Timestamp>),
-    /// Nothing before the firing that is under way has ended.
+    /// Wait until the current firing has ended.
     Behind,
-    /// The firing that was due then.
+    /// Start the firing that was due then.
     Fire(Timestamp),
-    /// Note that the one that was due then was missed.
+    /// Record the firing that was due then as skipped.
     Skip(Timestamp),
-    /// It is further ahead than it should be: a clock was wrong when that was written. It is due from then on.
+    /// The stored time is too far in the future, because it was written with a wrong clock. Use this time instead.
     TooFarAhead(Timestamp),
 }
 
-/// What is to be done at `now` about a schedule that is said to fire at `stored`, and by its cron text fires at `next`
-/// after `now`. `under_way` is whether a firing of it has not ended yet.
+/// What to do at `now` about a schedule whose stored next firing is `stored` and whose cron expression next occurs at
+/// `next`. `under_way` is whether a firing of it is running.
 ///
 /// ```
 /// use foreword_core::schedule::{Due, Missed, due};
 /// use foreword_core::timestamp::Timestamp;
 ///
 /// let minute = |minute: i64| Timestamp::from_micros(minute * 60_000_000);
-/// let at = |now| due(now, (Some(minute(10)), Some(minute(20))), Missed::Skip, false);
+/// let at = |now| due(now, Some(minute(10)), Some(minute(20)), Missed::Skip, false);
 /// assert_eq!(at(minute(9)), Due::Wait(Some(minute(10))));
 /// assert_eq!(at(minute(10)), Due::Fire(minute(10)));
 /// assert_eq!(at(minute(15)), Due::Skip(minute(10)));
@@ -60,14 +60,15 @@ pub enum Due {
 #[must_use]
 pub fn due(
     now: Timestamp,
-    (stored, next): (Option<Timestamp>, Option<Timestamp>),
+    stored: Option<Timestamp>,
+    next: Option<Timestamp>,
     missed: Missed,
     under_way: bool,
 ) -> Due {
     match (stored, next) {
         (Some(stored), _) if stored <= now => match missed {
             _ if under_way => Due::Behind,
-            Missed::Skip if now.since(stored) >= ON_TIME => Due::Skip(stored),
+            Missed::Skip if now.since(stored) >= MAX_LATENESS => Due::Skip(stored),
             _ => Due::Fire(stored),
         },
         (Some(stored), Some(next)) if next < stored => Due::TooFarAhead(next),
@@ -75,21 +76,21 @@ pub fn due(
     }
 }
 
-/// What a configuration says about a schedule.
+/// The configuration of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timing {
-    /// When it fires, as a cron text.
+    /// The cron expression.
     pub cron: String,
-    /// The time zone that text is read in.
+    /// The time zone of the expression.
     pub time_zone: String,
-    /// Whether it fires at all.
+    /// Whether it is enabled.
     pub enabled: bool,
 }
 
 impl Timing {
-    /// When the schedule fires next, now that it is configured like this. `before` is how it was configured and when
-    /// that would have fired, and `computed` what follows from its cron text now. One that has not changed keeps its
-    /// time: a firing that was missed while no node was there is still due.
+    /// When the schedule fires next, after a configuration change. `before` is the previous configuration and its next
+    /// firing; `computed` is the next occurrence of the cron expression. An unchanged schedule keeps its time, so that
+    /// a firing missed while no node was running is still due.
     ///
     /// ```
     /// use foreword_core::schedule::Timing;
@@ -116,26 +117,26 @@ impl Timing {
 
 /// How a firing ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
-    /// It did what it was for; perhaps with something to say about it.
+pub enum FiringEnd {
+    /// It succeeded.
     Done {
-        /// In one line.
+        /// A one-line note.
         note: Option<String>,
     },
-    /// It did not.
+    /// It failed.
     Failed {
-        /// Why.
+        /// The error.
         error: String,
     },
     /// There was nothing to do, or it was too late.
     Skipped {
-        /// Why.
+        /// The reason.
         note: String,
     },
 }
 
-impl Ended {
-    /// In one word.
+impl FiringEnd {
+    /// The outcome.
     #[must_use]
     pub fn outcome(&self) -> FiringOutcome {
         match self {
@@ -145,7 +146,7 @@ impl Ended {
         }
     }
 
-    /// Why it failed, if it did.
+    /// The error, if it failed.
     #[must_use]
     pub fn error(&self) -> Option<&str> {
         match self {
@@ -154,7 +155,7 @@ impl Ended {
         }
     }
 
-    /// What else there is to say about it.
+    /// The note, if any.
     #[must_use]
     pub fn note(&self) -> Option<&str> {
         match self {
@@ -165,31 +166,31 @@ impl Ended {
     }
 }
 
-/// What is known of the firings that have ended.
+/// The record of ended firings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FiringRecord {
     /// When the last one was due.
     pub last_due_at: Option<Timestamp>,
     /// When it ended.
     pub last_ended_at: Option<Timestamp>,
-    /// Why it failed, if it did.
+    /// Its error, if it failed.
     pub last_error: Option<String>,
-    /// How many have failed since one succeeded.
+    /// The number of failures since the last success.
     pub consecutive_failures: u64,
 }
 
 impl FiringRecord {
-    /// The record, now that the firing that was due at `due_at` has ended. One that was due before the last that has
-    /// ended changes nothing: what is known is newer. One that was skipped says nothing about failures.
+    /// The record after the firing that was due at `due_at` has ended. An older firing than the last recorded one
+    /// changes nothing. A skipped one does not change the failures.
     #[must_use]
-    pub fn after(self, due_at: Timestamp, ended_at: Timestamp, end: &Ended) -> Self {
+    pub fn after(self, due_at: Timestamp, ended_at: Timestamp, end: &FiringEnd) -> Self {
         if self.last_due_at.is_some_and(|last| last > due_at) {
             return self;
         }
         let (last_error, consecutive_failures) = match end {
-            Ended::Done { .. } => (None, 0),
-            Ended::Failed { error } => (Some(error.clone()), self.consecutive_failures + 1),
-            Ended::Skipped { .. } => (self.last_error, self.consecutive_failures),
+            FiringEnd::Done { .. } => (None, 0),
+            FiringEnd::Failed { error } => (Some(error.clone()), self.consecutive_failures + 1),
+            FiringEnd::Skipped { .. } => (self.last_error, self.consecutive_failures),
         };
         Self { last_due_at: Some(due_at), last_ended_at: Some(ended_at), last_error, consecutive_failures }
     }
@@ -203,19 +204,19 @@ mod tests {
         Timestamp::from_micros(second * 1_000_000)
     }
 
-    fn failed() -> Ended {
-        Ended::Failed { error: "no answer".to_owned() }
+    fn failed() -> FiringEnd {
+        FiringEnd::Failed { error: "no answer".to_owned() }
     }
 
-    fn done() -> Ended {
-        Ended::Done { note: None }
+    fn done() -> FiringEnd {
+        FiringEnd::Done { note: None }
     }
 
     #[test]
-    fn failures_are_counted_until_one_succeeds_and_one_that_was_skipped_is_neither() {
+    fn skipped_firings_do_not_change_failures() {
         let twice = FiringRecord::default().after(at(10), at(11), &failed()).after(at(20), at(21), &failed());
         assert_eq!((twice.consecutive_failures, twice.last_error.as_deref()), (2, Some("no answer")));
-        let skipped = twice.after(at(25), at(25), &Ended::Skipped { note: "too late".to_owned() });
+        let skipped = twice.after(at(25), at(25), &FiringEnd::Skipped { note: "too late".to_owned() });
         assert_eq!((skipped.consecutive_failures, skipped.last_due_at), (2, Some(at(25))));
         let well = skipped.after(at(30), at(31), &done());
         assert_eq!((well.consecutive_failures, &well.last_error, well.last_due_at), (0, &None, Some(at(30))));
@@ -223,16 +224,16 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_that_ends_late_does_not_hide_a_newer_one() {
+    fn older_firing_does_not_replace_a_newer_one() {
         let newer = FiringRecord::default().after(at(20), at(21), &done());
         assert_eq!(newer.clone().after(at(10), at(99), &failed()), newer);
     }
 
     #[test]
-    fn what_is_due_fires_once_for_all_that_were_missed_or_is_skipped_and_never_runs_beside_itself() {
+    fn missed_firings_run_once_or_are_skipped() {
         let (once, skip) = (Missed::RunOnce, Missed::Skip);
         let table = [
-            // now, stored, next after now, what becomes of missed ones, under way, what to do
+            // now, stored, next after now, policy, running, expected
             (99, Some(100), Some(100), once, false, Due::Wait(Some(at(100)))),
             (100, Some(100), Some(200), once, false, Due::Fire(at(100))),
             (159, Some(100), Some(200), skip, false, Due::Fire(at(100))),
@@ -241,18 +242,18 @@ mod tests {
             (100, Some(100), Some(200), once, true, Due::Behind),
             (9_999, Some(100), Some(10_000), skip, true, Due::Behind),
             (99, Some(100), Some(100), once, true, Due::Wait(Some(at(100)))),
-            // The clock was put back, or was wrong when this was written.
+            // The clock was set back, or was wrong when this was written.
             (99, Some(86_400), Some(100), once, false, Due::TooFarAhead(at(100))),
             (99, None, None, once, false, Due::Wait(None)),
         ];
         for (now, stored, next, missed, under_way, expected) in table {
-            let what = due(at(now), (stored.map(at), next.map(at)), missed, under_way);
+            let what = due(at(now), stored.map(at), next.map(at), missed, under_way);
             assert_eq!(what, expected, "at {now} with {stored:?} stored");
         }
     }
 
     #[test]
-    fn a_schedule_keeps_its_next_firing_unless_it_has_changed() {
+    fn unchanged_schedule_keeps_its_next_firing() {
         let timing = |cron: &str, enabled| Timing {
             cron: cron.to_owned(),
             time_zone: "Europe/Berlin".to_owned(),

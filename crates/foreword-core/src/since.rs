@@ -1,4 +1,4 @@
-//! How people say since when: `1h`, `7d`, `today`, `yesterday`, a date or a time. The clock and its zone come in.
+//! Parses start times: `1h`, `7d`, `today`, `yesterday`, a date or a time. The current time and zone are parameters.
 
 use std::time::Duration;
 
@@ -7,18 +7,20 @@ use jiff::{ToSpan, Zoned};
 
 use crate::timestamp::Timestamp;
 
-/// Words that say no time.
+/// An invalid start time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` says no time: use 30m, 12h, 7d, today, yesterday, 2026-11-16 or 2026-11-16T02:47:00Z")]
+#[error(
+    "`{text}` is not a valid time: use 30m, 12h, 7d, today, yesterday, 2026-11-16 or 2026-11-16T02:47:00Z"
+)]
 pub struct BadSince {
-    /// What was given.
+    /// The given text.
     pub text: String,
 }
 
-/// The moment `text` means at `now`.
+/// The time that `text` means at `now`.
 ///
 /// # Errors
-/// If it means none.
+/// If it is invalid.
 ///
 /// ```
 /// use foreword_core::since::since;
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn people_say_times_in_many_ways() {
+    fn relative_and_absolute_times_are_parsed() {
         check("90s", "2026-11-16T07:28:30");
         check("30m", "2026-11-16T07:00:00");
         check("7d", "2026-11-09T07:30:00");
@@ -87,9 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn what_says_no_time_is_refused_with_examples() {
+    fn invalid_times_are_rejected_with_examples() {
         for text in ["", "soon", "-1h", "1.5h", "h", "99999999999999999999d", "2026-13-01", "12x"] {
-            check(text, &format!("`{text}` says no time"));
+            check(text, &format!("`{text}` is not a valid time"));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Events of one turn as the tree they happened in: what was part of what, when it began, how long it took. Knows nothing
-//! of how a tree is drawn. Whatever the events say of each other, every one of them is in the tree once.
+//! Builds the span tree of a turn from its events. Every event is in the tree exactly once, even if parent references
+//! are inconsistent.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,37 +10,37 @@ use serde_json::Value;
 use crate::event::{EventType, SpanId, StoredEvent};
 use crate::timestamp::Timestamp;
 
-/// Under these names the metadata of a failed call says how long is waited before the next.
+/// The metadata keys with the delay before a retry.
 const DELAYS: [&str; 2] = ["delayMs", "retryDelayMs"];
 
-/// What happened in a turn, as a tree.
+/// The spans of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpanTree {
-    /// What is part of nothing else, by when it began.
+    /// The root spans, by start time.
     pub spans: Vec<Span>,
-    /// When the first of them began.
+    /// When the first span started.
     pub began: Timestamp,
-    /// How long it is from there to the end of the last.
+    /// The time from there to the end of the last span.
     pub duration_ms: u64,
 }
 
-/// Something that took its time, and its parts.
+/// A span and its children.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Span {
-    /// What it is: the type of its event, `turn`, or `wait`.
+    /// The type of its event, `turn`, or `wait`.
     pub name: String,
-    /// How long after the tree began.
+    /// The time since the start of the tree.
     pub offset_ms: u64,
-    /// How long it took, its parts included.
+    /// The duration, children included.
     pub duration_ms: u64,
-    /// What is known of it; nothing of a wait.
+    /// Its events; empty for a wait.
     pub events: Vec<StoredEvent>,
-    /// Its parts, by when they began.
+    /// The child spans, by start time.
     pub children: Vec<Span>,
 }
 
 impl Span {
-    /// Whether nothing was done here but to wait.
+    /// Whether it is a wait.
     #[must_use]
     pub fn is_wait(&self) -> bool {
         self.events.is_empty()
@@ -48,10 +48,10 @@ impl Span {
 }
 
 impl SpanTree {
-    /// The tree of `events`, which stand in the order of their times. `None` if there are none.
+    /// The tree of `events`, which must be sorted by time. `None` if there are none.
     ///
-    /// An event's time is its end. Those that share a span's id are one span. Whose parent is not there, or who is part of
-    /// itself, stands at the top; what has no span at all is a part of the turn.
+    /// An event's timestamp is its end. Events with the same span id form one span. A span with a missing parent or a
+    /// cycle is a root; events without a span belong to the turn.
     ///
     /// ```
     /// use foreword_core::event::{Event, EventType, SpanId, StoredEvent};
@@ -81,12 +81,12 @@ impl SpanTree {
         let timed = timed(None, &children, &mut nodes);
         let began = timed.iter().map(|span| span.start).min()?;
         let ended = timed.iter().map(|span| span.end).max()?;
-        let spans = timed.into_iter().map(|span| span.told(began)).collect();
+        let spans = timed.into_iter().map(|span| span.into_span(began)).collect();
         Some(Self { spans, began, duration_ms: millis(ended.since(began)) })
     }
 }
 
-/// What is known of one span.
+/// The events of one span.
 struct Node {
     events: Vec<StoredEvent>,
 }
@@ -139,7 +139,7 @@ impl Node {
         self.events.iter().map(|event| event.event.timestamp).max()
     }
 
-    /// How long is waited behind it.
+    /// The delay after it.
     fn delay(&self) -> Option<Duration> {
         let delay = |event: &StoredEvent| {
             let metadata = event.event.metadata.as_ref()?;
@@ -149,7 +149,7 @@ impl Node {
     }
 }
 
-/// The place of each node's parent.
+/// The index of each node's parent.
 fn parents(nodes: &[Node]) -> Vec<Option<usize>> {
     let places: BTreeMap<SpanId, usize> =
         nodes.iter().enumerate().filter_map(|(place, node)| Some((node.id()?, place))).collect();
@@ -170,7 +170,7 @@ fn parents(nodes: &[Node]) -> Vec<Option<usize>> {
 
 fn is_part_of_itself(place: usize, parents: &[Option<usize>]) -> bool {
     let mut above = parents.get(place).copied().flatten();
-    // A way up that is longer than there are places goes round.
+    // A path longer than the number of nodes is a cycle.
     for _ in 0..parents.len() {
         match above {
             Some(found) if found == place => return true,
@@ -181,34 +181,34 @@ fn is_part_of_itself(place: usize, parents: &[Option<usize>]) -> bool {
     false
 }
 
-/// A span that knows when it was.
-struct Timed {
+/// A span with its times.
+struct TimedSpan {
     name: String,
     start: Timestamp,
     end: Timestamp,
     delay: Option<Duration>,
     events: Vec<StoredEvent>,
-    children: Vec<Timed>,
+    children: Vec<TimedSpan>,
 }
 
-impl Timed {
-    fn told(self, began: Timestamp) -> Span {
+impl TimedSpan {
+    fn into_span(self, began: Timestamp) -> Span {
         Span {
             name: self.name,
             offset_ms: millis(self.start.since(began)),
             duration_ms: millis(self.end.since(self.start)),
             events: self.events,
-            children: self.children.into_iter().map(|child| child.told(began)).collect(),
+            children: self.children.into_iter().map(|child| child.into_span(began)).collect(),
         }
     }
 }
 
-/// The spans below a place, each as long as its parts need.
+/// The child spans of a node, extended to contain their children.
 fn timed(
     parent: Option<usize>,
     children: &BTreeMap<Option<usize>, Vec<usize>>,
     nodes: &mut [Option<Node>],
-) -> Vec<Timed> {
+) -> Vec<TimedSpan> {
     let mut spans = Vec::new();
     for place in children.get(&parent).into_iter().flatten() {
         let below = timed(Some(*place), children, nodes);
@@ -217,15 +217,15 @@ fn timed(
         let ends = below.iter().map(|child| child.end).chain(node.end());
         let (Some(start), Some(end)) = (starts.min(), ends.max()) else { continue };
         let (name, delay) = (node.name().to_owned(), node.delay());
-        spans.push(Timed { name, start, end, delay, events: node.events, children: below });
+        spans.push(TimedSpan { name, start, end, delay, events: node.events, children: below });
     }
-    // Stable: what began at the same moment stays in the order it was recorded in.
+    // Stable: spans with the same start keep their recorded order.
     spans.sort_by_key(|span| span.start);
     with_waits(spans)
 }
 
-/// Puts a wait behind each span that had one to follow, up to when something else began.
-fn with_waits(spans: Vec<Timed>) -> Vec<Timed> {
+/// Adds a wait after each span with a delay, up to the start of the next span.
+fn with_waits(spans: Vec<TimedSpan>) -> Vec<TimedSpan> {
     let starts: Vec<Timestamp> = spans.iter().map(|span| span.start).collect();
     let mut out = Vec::new();
     for span in spans {
@@ -234,7 +234,7 @@ fn with_waits(spans: Vec<Timed>) -> Vec<Timed> {
             let (start, end) = (span.end, span.end.plus(delay));
             let end = next.map_or(end, |next| next.min(end));
             let name = "wait".to_owned();
-            Timed { name, start, end, delay: None, events: Vec::new(), children: Vec::new() }
+            TimedSpan { name, start, end, delay: None, events: Vec::new(), children: Vec::new() }
         });
         out.push(span);
         out.extend(wait);
@@ -259,8 +259,8 @@ mod tests {
         start.plus(Duration::from_millis(millis))
     }
 
-    /// An event with its span and the one around it, by the time it ended and the time it took.
-    fn event(event_type: EventType, (span, parent): (u64, u64), (end, took): (u64, u64)) -> StoredEvent {
+    /// An event with its span and parent, its end and its duration.
+    fn event(event_type: EventType, span: u64, parent: u64, end: u64, took: u64) -> StoredEvent {
         let event = Event {
             span_id: SpanId::new(span),
             parent_span_id: SpanId::new(parent),
@@ -284,18 +284,18 @@ mod tests {
     }
 
     #[test]
-    fn a_message_holds_its_turn_and_the_turn_its_calls() {
+    fn message_contains_its_turn_and_the_turn_its_calls() {
         check(
             vec![
-                event(EventType::MessageReceived, (1, 0), (0, 0)),
-                event(EventType::TrustResolved, (2, 1), (1, 0)),
-                event(EventType::PromptBuilt, (3, 1), (3, 2)),
-                event(EventType::TurnStarted, (4, 1), (3, 0)),
-                event(EventType::ApiCall, (5, 4), (1_000, 900)),
-                event(EventType::ToolCall, (6, 4), (1_200, 120)),
-                event(EventType::ApiCall, (7, 4), (2_200, 900)),
-                event(EventType::TurnCompleted, (4, 1), (2_203, 2_200)),
-                event(EventType::MessageSent, (8, 1), (2_210, 0)),
+                event(EventType::MessageReceived, 1, 0, 0, 0),
+                event(EventType::TrustResolved, 2, 1, 1, 0),
+                event(EventType::PromptBuilt, 3, 1, 3, 2),
+                event(EventType::TurnStarted, 4, 1, 3, 0),
+                event(EventType::ApiCall, 5, 4, 1_000, 900),
+                event(EventType::ToolCall, 6, 4, 1_200, 120),
+                event(EventType::ApiCall, 7, 4, 2_200, 900),
+                event(EventType::TurnCompleted, 4, 1, 2_203, 2_200),
+                event(EventType::MessageSent, 8, 1, 2_210, 0),
             ],
             &[
                 "message_received 0+2210",
@@ -311,31 +311,31 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_alone_is_the_top_and_what_has_no_span_is_a_part_of_it() {
+    fn events_without_span_belong_to_the_turn() {
         check(
             vec![
-                event(EventType::TurnStarted, (4, 0), (0, 0)),
-                event(EventType::SessionCompacted, (0, 0), (5, 0)),
-                event(EventType::ApiCall, (5, 4), (100, 90)),
-                event(EventType::TurnCompleted, (4, 0), (110, 110)),
+                event(EventType::TurnStarted, 4, 0, 0, 0),
+                event(EventType::SessionCompacted, 0, 0, 5, 0),
+                event(EventType::ApiCall, 5, 4, 100, 90),
+                event(EventType::TurnCompleted, 4, 0, 110, 110),
             ],
             &["turn 0+110", "  session_compacted 5+0", "  api_call 10+90"],
         );
     }
 
     #[test]
-    fn a_wait_stands_behind_the_call_that_failed_and_ends_where_the_next_begins() {
+    fn wait_follows_the_failed_call() {
         let failed = |span, end, delay: u64| {
-            let mut event = event(EventType::ApiError, (span, 4), (end, 50));
+            let mut event = event(EventType::ApiError, span, 4, end, 50);
             event.event.metadata = Some(json!({ "delayMs": delay, "retryAttempt": 1 }));
             event
         };
         check(
             vec![
-                event(EventType::TurnStarted, (4, 0), (0, 0)),
+                event(EventType::TurnStarted, 4, 0, 0, 0),
                 failed(5, 50, 1_000),
                 failed(6, 1_100, 4_000),
-                event(EventType::ApiCall, (7, 4), (3_000, 900)),
+                event(EventType::ApiCall, 7, 4, 3_000, 900),
             ],
             &[
                 "turn 0+3000",
@@ -349,13 +349,13 @@ mod tests {
     }
 
     #[test]
-    fn spans_that_are_part_of_themselves_or_of_nothing_stand_at_the_top() {
+    fn cyclic_and_orphaned_spans_are_roots() {
         check(
             vec![
-                event(EventType::ApiCall, (1, 2), (10, 0)),
-                event(EventType::ToolCall, (2, 1), (20, 0)),
-                event(EventType::ToolCall, (3, 3), (30, 0)),
-                event(EventType::ToolCall, (4, 99), (40, 0)),
+                event(EventType::ApiCall, 1, 2, 10, 0),
+                event(EventType::ToolCall, 2, 1, 20, 0),
+                event(EventType::ToolCall, 3, 3, 30, 0),
+                event(EventType::ToolCall, 4, 99, 40, 0),
             ],
             &["api_call 0+10", "  tool_call 10+0", "tool_call 20+0", "tool_call 30+0"],
         );
@@ -369,7 +369,7 @@ mod tests {
     fn is_within(spans: &[Span]) -> bool {
         spans.iter().all(|span| {
             let end = |span: &Span| span.offset_ms + span.duration_ms;
-            // To the millisecond: each is rounded by itself. A wait may end later than whoever waited.
+            // To the millisecond, since each is rounded. A wait may end after its parent.
             let within = |child: &Span| child.is_wait() || end(child) <= end(span) + 1;
             span.children.iter().all(within) && is_within(&span.children)
         })
@@ -377,7 +377,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_event_is_in_the_tree_once_and_no_part_is_longer_than_the_whole(
+        fn every_event_is_in_the_tree_once(
             spans in proptest::collection::vec((0..12_u64, 0..12_u64, 0..10_000_u64, 0..5_000_u64), 1..40)
         ) {
             let types = EventType::KNOWN;
@@ -385,7 +385,7 @@ mod tests {
                 .iter()
                 .enumerate()
                 .map(|(place, (span, parent, end, took))| {
-                    event(types[place % types.len()].clone(), (*span, *parent), (*end, *took))
+                    event(types[place % types.len()].clone(), *span, *parent, *end, *took)
                 })
                 .collect();
             let number = events.len();

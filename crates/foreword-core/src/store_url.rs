@@ -1,41 +1,41 @@
-//! Where the store is, as people write it: a path, or a Postgres address. What is neither is refused before anything is
-//! made of it, and never repeated: it may hold a password.
+//! Parses the location of the store: a path or a Postgres URL. Errors do not repeat the text, since it may contain a
+//! password.
 
 use std::fmt;
 
-/// Where the store is, as it was written.
+/// The location of the store.
 ///
 /// ```
 /// use foreword_core::store_url::StoreUrl;
 /// assert!(StoreUrl::parse("data/foreword.db").is_ok());
 /// assert!(StoreUrl::parse("postgres://alice:s3cret@db/house").is_ok());
-/// // A slash too few is no file of that name.
+/// // A missing slash does not make it a file name.
 /// assert!(StoreUrl::parse("postgres:/alice:s3cret@db/house").is_err());
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreUrl {
     /// The path of a SQLite file.
     File(String),
-    /// A Postgres address, password and all.
+    /// A Postgres URL, which may contain a password.
     Postgres(String),
 }
 
-/// What is no place for a store.
+/// An invalid store location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadStoreUrl {
-    /// Another kind of database.
+    /// An unsupported database.
     #[error("there is no storage engine for `{scheme}`")]
     Engine {
-        /// Which.
+        /// The URL scheme.
         scheme: String,
     },
-    /// Something else.
+    /// Neither a path nor a URL.
     #[error("this is neither the path of a file nor the address of a database")]
     Neither,
 }
 
 impl BadStoreUrl {
-    /// What to write instead.
+    /// How to fix it.
     #[must_use]
     pub fn help(&self) -> &'static str {
         "use a file's path (`./` before one with a `:` or `@` in it), or postgres://user@host/database"
@@ -43,10 +43,10 @@ impl BadStoreUrl {
 }
 
 impl StoreUrl {
-    /// The place written as `text`: `postgres://…`, `sqlite:path`, or a path.
+    /// Parses `postgres://…`, `sqlite:path`, or a path.
     ///
     /// # Errors
-    /// If it is neither.
+    /// If it is none of these.
     pub fn parse(text: &str) -> Result<Self, BadStoreUrl> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return Ok(Self::Postgres(text.to_owned()));
@@ -65,7 +65,7 @@ impl StoreUrl {
     }
 }
 
-/// Whether nobody can have meant anything but a path.
+/// Whether the text can only be a path.
 fn is_path(text: &str) -> bool {
     let plain = !text.is_empty() && !text.starts_with('~') && !text.contains([':', '@', '?', '=']);
     plain || ["/", "./", "../"].iter().any(|start| text.starts_with(start))
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_and_addresses_are_told_apart() {
+    fn paths_and_urls_are_distinguished() {
         for path in
             ["x.db", "data/x.db", "/var/x.db", "./a:b.db", "../x.db", "sqlite:x.db", "sqlite:///var/x.db"]
         {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_meant_to_be_an_address_is_no_path_and_is_not_repeated() {
+    fn malformed_urls_are_rejected_and_not_repeated() {
         let meant = [
             "postgres:/alice:s3cret@127.0.0.1/h",
             "alice:s3cret@127.0.0.1/house",

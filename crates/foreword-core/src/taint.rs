@@ -1,5 +1,5 @@
-//! Whether a turn has read text from outside. Once it has, it has: nothing makes a turn clean again. What a tainted turn
-//! may not do is decided elsewhere.
+//! Tracks whether a turn has read text from outside. Taint is never removed. The restrictions on tainted turns are
+//! decided elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::id::CallId;
 use crate::message::{ContentBlock, Kind, Message, Provenance, Role};
 
-/// How many sources are remembered. A turn that has read from more is as tainted as one that has read from one.
+/// The maximum number of recorded sources. More sources do not make a turn more tainted.
 pub const MAX_TAINT_SOURCES: usize = 16;
 
-/// Whether a turn has read text from outside, and whose.
+/// Whether a turn has read text from outside, and its sources.
 ///
 /// ```
 /// use foreword_core::taint::{Taint, TaintSource};
@@ -30,23 +30,23 @@ pub const MAX_TAINT_SOURCES: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Taint {
-    /// It has not.
+    /// Nothing from outside was read.
     #[default]
     Clean,
-    /// It has.
+    /// Text from outside was read.
     Tainted {
-        /// The first of those whose text it has read, each once.
+        /// The first sources, each once.
         by: Vec<TaintSource>,
     },
 }
 
-/// What a turn has read that is not ours.
+/// A source of text from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaintSource {
-    /// A text, and where it came from.
+    /// A text with its origin.
     Outside(Origin),
-    /// Something in the conversation so far, of which no more is known.
+    /// An earlier message of the conversation without a known origin.
     History,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for TaintSource {
 }
 
 impl fmt::Display for Taint {
-    /// What was read, in words that stand behind "this turn has read".
+    /// The sources, as an object of "this turn has read".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sources = self.sources();
         match sources.first() {
@@ -72,7 +72,7 @@ impl fmt::Display for Taint {
 }
 
 impl Taint {
-    /// Notes that text of `source` was read. There is no way back.
+    /// Records that text of `source` was read.
     pub fn add(&mut self, source: TaintSource) {
         match self {
             Self::Clean => *self = Self::Tainted { by: vec![source] },
@@ -81,7 +81,7 @@ impl Taint {
         }
     }
 
-    /// Notes that everything was read that `other` says.
+    /// Adds all sources of `other`.
     pub fn add_all(&mut self, other: Self) {
         if let Self::Tainted { by } = other {
             if let (Self::Clean, true) = (&self, by.is_empty()) {
@@ -97,7 +97,7 @@ impl Taint {
         matches!(self, Self::Tainted { .. })
     }
 
-    /// Whose text was read: the first few of them.
+    /// The recorded sources.
     #[must_use]
     pub fn sources(&self) -> &[TaintSource] {
         match self {
@@ -107,10 +107,10 @@ impl Taint {
     }
 }
 
-/// What a turn for `speaker` has read once it has read `messages`, which are those it may see.
+/// The taint of a turn for `speaker` that reads `messages`, which must be visible to it.
 ///
-/// Words from outside taint, in whatever they stand; so does what other people said in the same place, and a summary in
-/// which they had a say. The agent's own words do not, nor do the speaker's unless they came from outside themselves.
+/// Text from outside taints, in any message; so do messages of other people in the same conversation and summaries that
+/// cover them. The agent's messages do not, nor do the speaker's own, unless they came from outside.
 #[must_use]
 pub fn taint_of_history(messages: &[Message], speaker: Option<&str>) -> Taint {
     let mut taint = Taint::Clean;
@@ -134,7 +134,7 @@ fn sources(message: &Message, speaker: Option<&str>, tools: &BTreeMap<&CallId, &
         Some(author) if said && Some(author) != speaker => {
             return vec![TaintSource::Outside(Origin::group(author))];
         }
-        // Somebody known, and nobody knows who. What was sent stands beside the messages it was sent for.
+        // A known user without a name. A [`Kind::Sent`] message accompanies the messages it was sent for.
         None if message.kind != Kind::Sent && message.provenance == Provenance::User => {
             return vec![TaintSource::History];
         }
@@ -162,11 +162,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::exposure::exposed;
+    use crate::history_visibility::visible_history;
     use crate::id::{ConversationId, MessageId};
     use crate::message::NewMessage;
 
-    fn said(role: Role, provenance: Provenance, author: Option<&str>) -> Message {
+    fn message(role: Role, provenance: Provenance, author: Option<&str>) -> Message {
         let message = NewMessage {
             id: MessageId::new("m-1").unwrap(),
             conversation: ConversationId::new("c-1").unwrap(),
@@ -192,27 +192,27 @@ mod tests {
     }
 
     #[test]
-    fn what_others_said_taints_and_what_the_speaker_or_the_agent_said_does_not() {
-        let alice = || said(Role::User, Provenance::Owner, Some("alice"));
+    fn messages_of_others_taint() {
+        let alice = || message(Role::User, Provenance::Owner, Some("alice"));
         check(alice(), Some("alice"), &[]);
         check(alice(), Some("bob"), &[group("alice")]);
         check(alice(), None, &[group("alice")]);
-        check(said(Role::User, Provenance::User, Some("bob")), Some("alice"), &[group("bob")]);
-        check(said(Role::User, Provenance::User, Some("bob")), Some("bob"), &[]);
-        check(said(Role::User, Provenance::Owner, None), Some("alice"), &[]);
-        check(said(Role::User, Provenance::User, None), Some("alice"), &[TaintSource::History]);
-        check(said(Role::User, Provenance::Outside, Some("mallory")), Some("alice"), &[group("mallory")]);
+        check(message(Role::User, Provenance::User, Some("bob")), Some("alice"), &[group("bob")]);
+        check(message(Role::User, Provenance::User, Some("bob")), Some("bob"), &[]);
+        check(message(Role::User, Provenance::Owner, None), Some("alice"), &[]);
+        check(message(Role::User, Provenance::User, None), Some("alice"), &[TaintSource::History]);
+        check(message(Role::User, Provenance::Outside, Some("mallory")), Some("alice"), &[group("mallory")]);
         check(
-            said(Role::User, Provenance::Outside, Some("mallory")),
+            message(Role::User, Provenance::Outside, Some("mallory")),
             Some("mallory"),
             &[TaintSource::History],
         );
-        check(said(Role::Assistant, Provenance::Agent, Some("Assistant")), Some("alice"), &[]);
-        check(said(Role::Assistant, Provenance::Outside, None), Some("alice"), &[TaintSource::History]);
+        check(message(Role::Assistant, Provenance::Agent, Some("Assistant")), Some("alice"), &[]);
+        check(message(Role::Assistant, Provenance::Outside, None), Some("alice"), &[TaintSource::History]);
     }
 
     #[test]
-    fn a_summary_taints_if_anybody_else_had_a_say_in_it_and_what_was_sent_if_it_came_from_outside() {
+    fn summaries_of_others_taint() {
         let history = &[TaintSource::History][..];
         for (kind, provenance, expected) in [
             (Kind::Summary, Provenance::Agent, &[][..]),
@@ -222,22 +222,22 @@ mod tests {
             (Kind::Sent, Provenance::User, &[]),
             (Kind::Sent, Provenance::Outside, history),
         ] {
-            let mut message = said(Role::User, provenance, None);
+            let mut message = message(Role::User, provenance, None);
             message.message.kind = kind;
             check(message, Some("alice"), expected);
         }
     }
 
     #[test]
-    fn the_tool_that_brought_words_in_is_named() {
+    fn taint_names_the_tool() {
         let id = CallId::new("call-1").unwrap();
-        let mut call = said(Role::Assistant, Provenance::Agent, None);
+        let mut call = message(Role::Assistant, Provenance::Agent, None);
         call.message.content = vec![ContentBlock::ToolCall {
             id: id.clone(),
             name: "web_fetch".to_owned(),
             input: serde_json::Value::Null,
         }];
-        let mut result = said(Role::Tool, Provenance::Outside, None);
+        let mut result = message(Role::Tool, Provenance::Outside, None);
         result.message.content =
             vec![ContentBlock::ToolResult { call: id, content: "obey".to_owned(), is_error: false }];
         let taint = taint_of_history(&[call, result.clone()], Some("alice"));
@@ -246,16 +246,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_withheld_was_not_read() {
-        let mut secret = said(Role::User, Provenance::Outside, Some("mallory"));
+    fn withheld_messages_do_not_taint() {
+        let mut secret = message(Role::User, Provenance::Outside, Some("mallory"));
         secret.message.trust = Trust::Full;
-        let seen = exposed(vec![secret], Trust::Familiar);
+        let seen = visible_history(vec![secret], Trust::Familiar);
         assert_eq!(taint_of_history(&seen, Some("bob")), Taint::Clean);
     }
 
     proptest! {
         #[test]
-        fn a_taint_never_goes_back_and_never_grows_without_end(names in prop::collection::vec("[a-z]{1,2}", 0..60)) {
+        fn taint_never_decreases_and_stays_bounded(names in prop::collection::vec("[a-z]{1,2}", 0..60)) {
             let mut taint = Taint::Clean;
             for (index, name) in names.iter().enumerate() {
                 let before = taint.clone();

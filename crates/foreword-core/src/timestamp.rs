@@ -1,11 +1,13 @@
-//! Points in time as they are stored: UTC, to the microsecond, always written with the same number of characters, so
-//! that later ones sort behind earlier ones as text as well. Reads no clock.
+//! Timestamps as they are stored: UTC with microseconds, in a fixed-width format that sorts chronologically as text.
+//! Reads no clock.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::serde_text::serde_as_text;
 
 /// A point in time.
 ///
@@ -18,41 +20,41 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct Timestamp(jiff::Timestamp);
 
-/// A text that is no point in time.
+/// An invalid timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no time: write it as 2026-11-16T02:47:00Z")]
+#[error("`{text}` is not a valid time: write it as 2026-11-16T02:47:00Z")]
 pub struct BadTimestamp {
-    /// What was given.
+    /// The given text.
     pub text: String,
 }
 
 impl Timestamp {
-    /// The moment that many microseconds after 1970 began in UTC; the nearest one there is, if that is out of range.
+    /// The time this many microseconds after the Unix epoch, clamped to the valid range.
     #[must_use]
     pub fn from_micros(micros: i64) -> Self {
         let nearest = if micros < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
         Self(jiff::Timestamp::from_microsecond(micros).unwrap_or(nearest))
     }
 
-    /// Microseconds since 1970 began in UTC.
+    /// Microseconds since the Unix epoch.
     #[must_use]
     pub fn as_micros(self) -> i64 {
         self.0.as_microsecond()
     }
 
-    /// The moment `duration` later.
+    /// The time `duration` later.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self::from_micros(self.as_micros().saturating_add(micros(duration)))
     }
 
-    /// The moment `duration` earlier.
+    /// The time `duration` earlier.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self::from_micros(self.as_micros().saturating_sub(micros(duration)))
     }
 
-    /// How long after `earlier` this is; nothing, if it is before.
+    /// The time since `earlier`; zero if `earlier` is later.
     ///
     /// ```
     /// use foreword_core::timestamp::Timestamp;
@@ -103,19 +105,7 @@ impl FromStr for Timestamp {
     }
 }
 
-impl TryFrom<String> for Timestamp {
-    type Error = BadTimestamp;
-
-    fn try_from(text: String) -> Result<Self, BadTimestamp> {
-        text.parse()
-    }
-}
-
-impl From<Timestamp> for String {
-    fn from(at: Timestamp) -> Self {
-        at.to_string()
-    }
-}
+serde_as_text!(Timestamp);
 
 #[cfg(test)]
 mod tests {
@@ -124,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_and_time_say_the_same_and_sort_the_same(a in 0..253_402_207_200_000_000_i64, b in 0..253_402_207_200_000_000_i64) {
+        fn text_sorts_like_time(a in 0..253_402_207_200_000_000_i64, b in 0..253_402_207_200_000_000_i64) {
             let (a, b) = (Timestamp::from_micros(a), Timestamp::from_micros(b));
             prop_assert_eq!(a.to_string().parse::<Timestamp>().unwrap(), a);
             prop_assert_eq!(a.to_string().len(), 27);
@@ -133,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn time_out_of_range_is_the_nearest_there_is() {
+    fn out_of_range_times_are_clamped() {
         let end = Timestamp::from_micros(i64::MAX);
         assert_eq!(end.plus(Duration::from_secs(1)), end);
         assert!(Timestamp::from_micros(i64::MIN) < Timestamp::from_micros(0));

@@ -1,32 +1,33 @@
-//! The history of a conversation as a model reads it: in the order it was sent, and in a form every provider takes.
+//! Converts the history of a conversation into request messages, in the order they were sent and in a form every
+//! provider accepts.
 //!
-//! People read messages as they came in. A model reads turn by turn: what came in while it was answering stands behind
-//! that answer. So what one turn sent, with what it replied, is the beginning of what the next one sends, byte for byte,
-//! and a provider's cache still holds it. A turn that ends should therefore write what it sent ([`Kind::Sent`]) even if it
-//! failed; one that wrote nothing at all is put where it must have been if messages are taken up in the order they came.
+//! People read messages in the order of arrival. A model reads turn by turn: messages that arrived while it was
+//! answering come after that answer. So the messages and the answer of one turn are a byte-for-byte prefix of the next
+//! request, and the provider's cache still matches. A turn should therefore write what it sent ([`Kind::Sent`]) even if
+//! it failed; a turn that wrote nothing is placed as if messages are taken up in the order of arrival.
 
 mod order;
-mod pairing;
-mod wording;
+mod render_message;
+mod tool_results;
 
-use foreword_prompt::turn_delta::Told;
+use foreword_prompt::turn_delta::Announced;
 use serde_json::Value;
 
 use crate::id::TurnId;
 use crate::message::{ContentBlock, Kind, Message};
 use crate::model::{RequestMessage, RequestRole};
 
-/// What stands for the result of a call that never came.
+/// The placeholder for a missing tool result.
 pub const NO_RESULT: &str = "no result: the turn was interrupted";
-/// What stands first if the agent has spoken first: providers want a user's message there.
+/// The first message if the agent spoke first: providers require a user message there.
 pub const BEGINNING: &str = "[The conversation begins here.]";
 
-/// `history` as the model reads it before the messages of the turn `current`, which brings its own. Messages that no turn
-/// has taken up yet are not in it. What is withheld from the turn must be withheld already; see
+/// `history` as the model reads it before the messages of the turn `current`. Messages that no turn has taken up are
+/// not included. Withheld messages must already be replaced; see
 /// [`History::at_trust`](crate::history::History::at_trust).
 ///
-/// Whatever the history is, the result can be sent: it begins with a user's message, no message is empty, and every call
-/// of a tool has its result right behind it.
+/// The result is always valid: it starts with a user message, no message is empty, and every tool call is followed by
+/// its result.
 ///
 /// ```
 /// use foreword_core::id::TurnId;
@@ -53,8 +54,8 @@ pub const BEGINNING: &str = "[The conversation begins here.]";
 /// ```
 #[must_use]
 pub fn transcript(history: &[Message], current: Option<&TurnId>) -> Vec<RequestMessage> {
-    let worded = order::in_order(history, current).into_iter().filter_map(wording::worded);
-    let mut messages = pairing::paired(worded);
+    let worded = order::in_order(history, current).into_iter().filter_map(render_message::render);
+    let mut messages = tool_results::pair(worded);
     if messages.first().is_some_and(|first| first.role != RequestRole::User) {
         let beginning = vec![ContentBlock::text(BEGINNING)];
         messages.insert(0, RequestMessage { role: RequestRole::User, content: beginning });
@@ -62,15 +63,15 @@ pub fn transcript(history: &[Message], current: Option<&TurnId>) -> Vec<RequestM
     messages
 }
 
-/// The type of the block in which a turn keeps what it told the model. It is never sent.
+/// The type of the internal block that records what a turn told the model. It is never sent.
 const TOLD: &str = "told";
 
-/// What a turn told the model, as a block of its [`Kind::Sent`] message that is never sent: the
-/// [news](Told::since) only, so that it counts only where that message is read.
+/// What a turn told the model, as an internal block of its [`Kind::Sent`] message: only the [changes](Announced::since), so
+/// that they count only where that message is read.
 ///
 /// # Errors
-/// Never, as far as we know: everything in it has a JSON form.
-pub fn told_block(news: &Told) -> Result<ContentBlock, serde_json::Error> {
+/// If it cannot be serialised, which does not happen in practice.
+pub fn announced_block(news: &Announced) -> Result<ContentBlock, serde_json::Error> {
     let mut value = serde_json::to_value(news)?;
     if let Value::Object(fields) = &mut value {
         fields.insert("type".to_owned(), TOLD.into());
@@ -78,22 +79,22 @@ pub fn told_block(news: &Told) -> Result<ContentBlock, serde_json::Error> {
     Ok(ContentBlock::Other(value))
 }
 
-/// What a model has been told that reads `history`. What is covered by a summary or withheld it has not been told, and a
-/// block that can't be read counts as not told: better twice than never.
+/// What a model that reads `history` has been told. Covered or withheld messages do not count, nor do unreadable
+/// blocks: repeating is better than omitting.
 #[must_use]
-pub fn told(history: &[Message]) -> Told {
+pub fn announced(history: &[Message]) -> Announced {
     let sent = history.iter().filter(|message| message.message.kind == Kind::Sent);
     sent.flat_map(|message| &message.message.content)
         .filter_map(|block| match block {
-            ContentBlock::Other(value) if is_told(value) => {
-                serde_json::from_value::<Told>(value.clone()).ok()
+            ContentBlock::Other(value) if is_announced(value) => {
+                serde_json::from_value::<Announced>(value.clone()).ok()
             }
             _ => None,
         })
-        .fold(Told::default(), |told, news| told.then(&news))
+        .fold(Announced::default(), |announced, news| announced.then(&news))
 }
 
-fn is_told(value: &Value) -> bool {
+fn is_announced(value: &Value) -> bool {
     value.get("type").and_then(Value::as_str) == Some(TOLD)
 }
 

@@ -1,10 +1,10 @@
-//! Texts from outside may hold zero bytes, which Postgres can't store. They lose their meaning, not their place.
+//! Replaces zero bytes in text from outside, which Postgres cannot store.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// The text with the replacement character in place of every zero byte.
+/// Replaces every zero byte with the replacement character.
 ///
 /// ```
 /// use foreword_core::zero_byte::without_zero_bytes;
@@ -15,8 +15,8 @@ pub fn without_zero_bytes(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{FFFD}")) } else { Cow::Borrowed(text) }
 }
 
-/// The same for every text and every key in a JSON value. There they are written `\u0000`, which a text column can hold;
-/// but nothing that reads the column as JSON in Postgres could.
+/// Does the same for all strings and keys of a JSON value. A text column can hold the escape `\u0000`, but Postgres
+/// cannot read it as JSON.
 #[must_use]
 pub fn json_without_zero_bytes(value: Value) -> Value {
     match value {
@@ -42,7 +42,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn zero_bytes_are_replaced_in_keys_and_in_nested_texts() {
+    fn zero_bytes_are_replaced_in_keys_and_nested_texts() {
         let dirty = json!({"a\0": ["\0", 1, {"b": "x\0y"}], "literal": "\\u0000"});
         let clean = json!({"a\u{FFFD}": ["\u{FFFD}", 1, {"b": "x\u{FFFD}y"}], "literal": "\\u0000"});
         assert_eq!(json_without_zero_bytes(dirty), clean);

@@ -1,5 +1,5 @@
-//! How an event gets through `tracing` whole. A field of `tracing` is a number, a text or an error; so an event travels as
-//! an error, which a layer of ours turns back into the event, and which any other layer prints as a line.
+//! Carries an event through `tracing` as a typed value. `tracing` fields are numbers, strings or errors, so an event is
+//! passed as an error: our layers downcast it, and any other layer prints it as a line.
 
 use std::error::Error;
 use std::fmt;
@@ -8,13 +8,13 @@ use tracing::field::{Field, Visit};
 
 use crate::redact::Redacted;
 
-/// The target that our own events have.
+/// The target of our own events.
 pub(crate) const TARGET: &str = "foreword";
 
-/// The target of payloads, which only lines of the log have.
+/// The target of payloads, which are written to the log only.
 pub(crate) const PAYLOAD_TARGET: &str = "foreword::payload";
 
-/// An event on its way through `tracing`.
+/// An event as a `tracing` field value.
 #[derive(Debug)]
 pub(crate) struct Carrier(pub(crate) Redacted);
 
@@ -30,7 +30,7 @@ impl fmt::Display for Carrier {
 
 impl Error for Carrier {}
 
-/// Looks for the event that a `tracing` event carries.
+/// Extracts the event from a `tracing` event.
 #[derive(Debug, Default)]
 pub(crate) struct Unpack(pub(crate) Option<Redacted>);
 

@@ -1,56 +1,56 @@
-//! What can go wrong while things are made visible.
+//! The errors of this crate.
 
 use std::path::PathBuf;
 
-/// Why something can't be observed as it was asked for.
+/// Why logging, metrics or tracing could not be set up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObserveError {
-    /// A pattern for secrets is none.
-    #[error("`{pattern}` is no pattern for secrets: {reason}")]
+    /// An invalid redaction pattern.
+    #[error("`{pattern}` is not a valid pattern: {reason}")]
     Pattern {
-        /// What was given.
+        /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The error of the regex parser.
         reason: String,
     },
-    /// A header for the collector is none. Which one is said by its number: it may be a secret.
-    #[error("header number {number} is none; write `name=value`, with commas between them")]
+    /// An invalid collector header. Identified by number, since its text may be a secret.
+    #[error("header number {number} is invalid; write `name=value`, separated by commas")]
     Header {
-        /// Which one, from 1.
+        /// The position, counted from 1.
         number: usize,
     },
-    /// There is no way to the collector.
+    /// The client of the collector could not be built.
     #[error("can't export to the collector: {reason}")]
     Collector {
-        /// Why not.
+        /// The cause.
         reason: String,
     },
-    /// The folder of the log can't be made.
-    #[error("can't make the folder `{}` for the log: {reason}", .path.display())]
+    /// The log folder could not be created.
+    #[error("can't create the log folder `{}`: {reason}", .path.display())]
     Folder {
-        /// The folder.
+        /// Its path.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         reason: String,
     },
-    /// The log can't be written to.
+    /// The log file could not be opened for writing.
     #[error("can't write the log `{}`: {reason}", .path.display())]
     File {
-        /// The file.
+        /// Its path.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         reason: String,
     },
-    /// There is no thread that would write lines.
-    #[error("no thread to write the log: {reason}")]
+    /// The writer thread could not be started.
+    #[error("can't start the log writer thread: {reason}")]
     Thread {
-        /// What the operating system says.
+        /// The error of the operating system.
         reason: String,
     },
 }
 
 impl ObserveError {
-    /// What to do about it.
+    /// How to solve it.
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {

@@ -1,5 +1,4 @@
-//! An event as a person at a terminal reads it: time, level, what happened, to whom. One line, nothing on it that a terminal
-//! would obey.
+//! Formats events for a terminal: time, level, event, conversation and turn. One line, without control characters.
 
 use std::fmt::Write as _;
 
@@ -15,36 +14,37 @@ use crate::redact::Redacted;
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
-/// The longest text of an event, and the longest value of one of its fields.
-const LONGEST: usize = 300;
-const LONGEST_VALUE: usize = 80;
-/// How many fields are shown of an event that has no words of its own.
-const MOST_FIELDS: usize = 6;
+/// The maximum length of an event's text, and of the value of a field, in characters.
+const MAX_TEXT_CHARS: usize = 300;
+const MAX_VALUE_LEN: usize = 80;
+/// The maximum number of fields shown for an event without a text of its own.
+const MAX_FIELDS: usize = 6;
 
-/// How lines for people are written.
+/// The human-readable line format.
 #[derive(Debug, Clone)]
 pub struct Human {
-    /// Where the clock on the wall stands.
+    /// The time zone of timestamps.
     pub zone: TimeZone,
-    /// Whether there are colours.
+    /// Whether to use ANSI colours.
     pub colour: bool,
 }
 
 impl Human {
-    /// The event as one line, its end included.
+    /// The event as one line, with its line end.
     #[must_use]
     pub fn event(&self, event: &Redacted) -> String {
         let event = event.event();
         let what = event.event_type.line_name();
-        self.line(
-            (event.timestamp, event.level),
-            &display_line(what, LONGEST_VALUE),
-            &words(event),
-            &names(event),
-        )
+        self.line(&Line {
+            at: event.timestamp,
+            level: event.level,
+            what: display_line(what, MAX_VALUE_LEN),
+            text: describe(event),
+            ids: ids(event),
+        })
     }
 
-    /// A line of a library, out of its JSON.
+    /// A library's JSON line in human-readable form.
     pub(crate) fn library(&self, json: &str) -> String {
         let fields: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -70,20 +70,24 @@ impl Human {
             "spanId",
         ];
         let rest = fields.iter().filter(|(name, _)| !known.contains(&name.as_str()));
-        let said = display_line(text("message"), LONGEST);
-        let said =
-            [said, listed(rest)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-        self.line((at, level), &display_line(text("module"), LONGEST_VALUE), &said, &names.join("/"))
+        let message = display_line(text("message"), MAX_TEXT_CHARS);
+        let line_text = [message, format_fields(rest)]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
+        let what = display_line(text("module"), MAX_VALUE_LEN);
+        self.line(&Line { at, level, what, text: line_text, ids: names.join("/") })
     }
 
-    fn line(&self, (at, level): (Timestamp, Level), what: &str, words: &str, names: &str) -> String {
-        let time = jiff::Timestamp::from(at).to_zoned(self.zone.clone()).strftime("%H:%M:%S").to_string();
-        let level_word = self.styled(style(level), &format!("{:<5}", level.as_str()));
+    fn line(&self, Line { at, level, what, text, ids }: &Line) -> String {
+        let time = jiff::Timestamp::from(*at).to_zoned(self.zone.clone()).strftime("%H:%M:%S").to_string();
+        let level_word = self.styled(style(*level), &format!("{:<5}", level.as_str()));
         let mut line = format!("{} {level_word} {}", self.styled(DIM, &time), self.styled(BOLD, what));
-        for (part, gap) in [(words, " "), (names, "  ")] {
+        for (part, gap) in [(text, " "), (ids, "  ")] {
             if !part.is_empty() {
                 line.push_str(gap);
-                line.push_str(&if gap == " " { part.to_owned() } else { self.styled(DIM, part) });
+                line.push_str(&if gap == " " { part.clone() } else { self.styled(DIM, part) });
             }
         }
         line.push('\n');
@@ -95,6 +99,17 @@ impl Human {
     }
 }
 
+/// The parts of a line.
+struct Line {
+    at: Timestamp,
+    level: Level,
+    /// The event type, or the module of a library.
+    what: String,
+    text: String,
+    /// Conversation and turn.
+    ids: String,
+}
+
 fn style(level: Level) -> Style {
     match level {
         Level::Debug => DIM,
@@ -104,26 +119,26 @@ fn style(level: Level) -> Style {
     }
 }
 
-/// Conversation and turn. Long ids differ at their ends.
-fn names(event: &Event) -> String {
+/// Conversation and turn. Long ids are shortened at the start, since they differ at the end.
+fn ids(event: &Event) -> String {
     let session = event.session_id.as_ref().map(|id| short(id.as_str()));
     let turn = event.turn_id.as_ref().map(|id| short(id.as_str()));
     [session, turn].into_iter().flatten().collect::<Vec<_>>().join("/")
 }
 
 fn short(id: &str) -> String {
-    let id = display_line(id, LONGEST_VALUE);
+    let id = display_line(id, MAX_VALUE_LEN);
     let count = id.chars().count();
     if count <= 24 { id } else { format!("…{}", id.chars().skip(count - 8).collect::<String>()) }
 }
 
-/// What is to be said about an event.
-fn words(event: &Event) -> String {
+/// The description of an event.
+fn describe(event: &Event) -> String {
     let none = Map::new();
     let own = event.metadata.as_ref().and_then(Value::as_object).unwrap_or(&none);
-    let text = |name: &str| own.get(name).map(shown).filter(|text| !text.is_empty());
+    let text = |name: &str| own.get(name).map(format_value).filter(|text| !text.is_empty());
     let took = event.duration_ms.map(seconds);
-    let error = event.error.as_ref().map(|error| display_line(error, LONGEST));
+    let error = event.error.as_ref().map(|error| display_line(error, MAX_TEXT_CHARS));
     let parts: Vec<Option<String>> = match event.event_type {
         EventType::TurnStarted => {
             vec![text("model"), text("messageCount").map(|count| format!("with {count} messages"))]
@@ -157,30 +172,30 @@ fn words(event: &Event) -> String {
             let refused = text("refused").map(|_| "refused, the old one stays in force:".to_owned());
             vec![text("changedSections"), refused, error]
         }
-        _ => vec![Some(listed(own.iter())), took, error],
+        _ => vec![Some(format_fields(own.iter())), took, error],
     };
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Fields as `name=value`, the plain ones.
-fn listed<'v>(fields: impl Iterator<Item = (&'v String, &'v Value)>) -> String {
+/// Scalar fields as `name=value`.
+fn format_fields<'v>(fields: impl Iterator<Item = (&'v String, &'v Value)>) -> String {
     let mut out = String::new();
     let plain = fields.filter(|(_, value)| !value.is_null() && !value.is_object());
-    for (name, value) in plain.take(MOST_FIELDS) {
+    for (name, value) in plain.take(MAX_FIELDS) {
         let gap = if out.is_empty() { "" } else { " " };
-        // Nothing can go wrong in writing to a text.
-        let _ = write!(out, "{gap}{}={}", display_line(name, LONGEST_VALUE), shown(value));
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{gap}{}={}", display_line(name, MAX_VALUE_LEN), format_value(value));
     }
     out
 }
 
-fn shown(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match value {
         Value::Null | Value::Object(_) => String::new(),
-        Value::String(text) => display_line(text, LONGEST_VALUE),
+        Value::String(text) => display_line(text, MAX_VALUE_LEN),
         Value::Array(items) if items.iter().any(Value::is_object) => items.len().to_string(),
         Value::Array(items) => {
-            display_line(&items.iter().map(shown).collect::<Vec<_>>().join(", "), LONGEST_VALUE)
+            display_line(&items.iter().map(format_value).collect::<Vec<_>>().join(", "), MAX_VALUE_LEN)
         }
         other => other.to_string(),
     }

@@ -1,4 +1,4 @@
-//! The way in: takes an event, takes the secrets out of it, and emits it through `tracing`.
+//! The entry point: redacts an event and emits it through `tracing`.
 
 use std::fmt;
 use std::future::Future;
@@ -12,11 +12,11 @@ use tracing_subscriber::{Layer, Registry};
 
 use crate::carrier::{Carrier, PAYLOAD_TARGET, TARGET};
 use crate::lines::Levels;
-use crate::names::{NamesLayer, TurnNames};
 use crate::redact::Redactor;
 use crate::sink::{EventSink, SinkLayer};
+use crate::turn_fields::{TurnFields, TurnFieldsLayer};
 
-/// Takes events. Clones share one way out.
+/// Records events. Clones share one dispatcher.
 #[derive(Clone)]
 pub struct Recorder {
     redactor: Redactor,
@@ -24,13 +24,13 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder whose events go to `dispatch`, whose subscriber is [`base`] with layers on it.
+    /// A recorder for `dispatch`, whose subscriber must be [`base`] with layers.
     #[must_use]
     pub fn new(redactor: Redactor, dispatch: Dispatch) -> Self {
         Self { redactor, dispatch }
     }
 
-    /// A recorder whose events all go to one sink, and what libraries say to nobody.
+    /// A recorder with a single sink. Library output is discarded.
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -50,22 +50,22 @@ impl Recorder {
         Self::new(redactor, Dispatch::new(base().with(SinkLayer::new(sink))))
     }
 
-    /// A recorder whose events all go to each of `ways`, and what libraries say as far as `levels` lets it.
+    /// A recorder with the layers `ways`; `levels` filters library output.
     #[must_use]
-    pub fn to_all(redactor: Redactor, ways: Vec<WayOut>, levels: Levels) -> Self {
-        // The levels stand in front: they also keep from the others what nobody wants.
+    pub fn to_all(redactor: Redactor, ways: Vec<EventLayer>, levels: Levels) -> Self {
+        // The levels are outermost, so that they can disable library output for all layers.
         Self::new(redactor, Dispatch::new(base().with(ways).with(levels)))
     }
 
-    /// Hears from now on what libraries say anywhere in the process, unless somebody does already.
+    /// Installs the global `tracing` dispatcher to receive library output, unless one is set.
     pub fn listen_everywhere(&self) {
         let _ = set_global_default(self.dispatch.clone());
     }
 
-    /// Takes an event. Never waits, never fails. What happens in a turn gets the turn's names, unless it has its own.
+    /// Records an event. Never blocks, never fails. Adds the fields of the current turn unless the event has its own.
     pub fn record(&self, event: Event) {
         with_default(&self.dispatch, || {
-            let event = match TurnNames::current() {
+            let event = match TurnFields::current() {
                 Some(names) => names.on(event),
                 None => event,
             };
@@ -73,15 +73,15 @@ impl Recorder {
         });
     }
 
-    /// Takes the payload of something, such as a request or a tool's whole output, for the lines of a log at level `debug`. It
-    /// goes nowhere else: it is not stored, counted or exported. `event` is made only where such lines are written.
+    /// Records a payload, such as a request or the whole output of a tool, for log lines of level `debug`. Payloads are
+    /// not stored, counted or exported. `event` is called only if such lines are written.
     pub fn payload(&self, event: impl FnOnce() -> Event) {
         with_default(&self.dispatch, || {
             if !tracing::enabled!(target: PAYLOAD_TARGET, tracing::Level::DEBUG) {
                 return;
             }
             let event = Event { level: Level::Debug, ..event() };
-            let event = match TurnNames::current() {
+            let event = match TurnFields::current() {
                 Some(names) => names.on(event),
                 None => event,
             };
@@ -91,29 +91,29 @@ impl Recorder {
         });
     }
 
-    /// Takes the secrets out of what somebody else is shown.
+    /// The redactor, for other output.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// Runs `future` as the turn of that name.
-    pub fn in_turn<F: Future>(&self, names: &TurnNames, future: F) -> impl Future<Output = F::Output> {
+    /// Runs `future` in the span of a turn.
+    pub fn in_turn<F: Future>(&self, names: &TurnFields, future: F) -> impl Future<Output = F::Output> {
         let span = with_default(&self.dispatch, || names.as_span());
         future.instrument(span).with_subscriber(self.dispatch.clone())
     }
 }
 
-/// What [`base`] gives.
-pub type Base = Layered<NamesLayer, Registry>;
+/// The subscriber of [`base`].
+pub type Base = Layered<TurnFieldsLayer, Registry>;
 
-/// A layer that does something with events.
-pub type WayOut = Box<dyn Layer<Base> + Send + Sync>;
+/// A layer that consumes events.
+pub type EventLayer = Box<dyn Layer<Base> + Send + Sync>;
 
-/// What the subscriber of a recorder is made of before anything listens.
+/// The subscriber without further layers.
 #[must_use]
 pub fn base() -> Base {
-    Registry::default().with(NamesLayer)
+    Registry::default().with(TurnFieldsLayer)
 }
 
 impl fmt::Debug for Recorder {
@@ -122,7 +122,7 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// `tracing` wants to know the level when it is compiled.
+/// `tracing` macros need a constant level.
 fn emit(carrier: &Carrier) {
     let value: &(dyn std::error::Error + 'static) = carrier;
     match carrier.0.event().level {

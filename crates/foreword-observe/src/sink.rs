@@ -1,4 +1,4 @@
-//! Where events go. A sink takes what it is given at once: what can wait, it puts into a queue of its own.
+//! Destinations of events. A sink must return at once and queue what takes longer.
 
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
@@ -7,9 +7,9 @@ use tracing_subscriber::layer::Context;
 use crate::carrier::{TARGET, Unpack};
 use crate::redact::Redacted;
 
-/// Something that keeps, shows or counts events.
+/// Stores, shows or counts events.
 pub trait EventSink: Send + Sync + 'static {
-    /// Takes an event. Must not wait, and has nobody to tell if it fails.
+    /// Takes an event. Must not block; it cannot report failures.
     fn take(&self, event: &Redacted);
 }
 
@@ -19,11 +19,11 @@ impl<F: Fn(&Redacted) + Send + Sync + 'static> EventSink for F {
     }
 }
 
-/// The layer that hands our own events to a sink. What libraries say passes it by.
+/// The layer that passes our own events to a sink and ignores library output.
 pub struct SinkLayer<K>(K);
 
 impl<K: EventSink> SinkLayer<K> {
-    /// A layer in front of `sink`.
+    /// A layer for `sink`.
     pub fn new(sink: K) -> Self {
         Self(sink)
     }

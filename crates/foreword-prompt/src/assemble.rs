@@ -1,33 +1,33 @@
-//! Puts a prompt together from a plan and the texts gathered for it: budget, physical order, blocks, byte ranges. The
-//! same inputs give the same bytes, always.
+//! Assembles a prompt from a plan and the gathered texts: budget, physical order, blocks, byte ranges. Deterministic:
+//! the same inputs always give the same bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::budget::{Body, Budget, Fitted, Piece, fit};
+use crate::budget::{Body, Fitted, Piece, TokenBudget, fit};
 use crate::content::Content;
 use crate::error::PromptError;
 use crate::layer::{Dynamic, Layer, Source, Stability};
 use crate::plan::{LeftOut, Plan};
 use crate::prompt::{
-    Block, BuildFacts, CacheClass, Frozen, Prompt, Segment, Status, TurnPlacement, TurnSegment, Warning,
-    marks,
+    Block, BuildFacts, CacheClass, Frozen, Prompt, Segment, SegmentStatus, TurnPlacement, TurnSegment,
+    Warning, marks,
 };
 use crate::text::{ContentHash, normalise_line_ends, with_thousands};
 use crate::tokens::TokenCounter;
 use crate::turn_text::TurnContent;
 
-/// What stands between a heading and its text.
+/// The separator between a heading and its text.
 pub(crate) const HEADING_END: &str = "\n\n";
 
-/// Where a text came from, for the report, and how the reader could load it.
+/// The source of a text, for the report, and how the reader can load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provenance {
-    /// The kind of source it really came from.
+    /// The kind of the actual source.
     pub kind: &'static str,
     /// The file or built-in text.
     pub origin: Option<Arc<str>>,
-    /// What to pass to `memory_get` to read it, if this person can.
+    /// The `memory_get` path, if this reader can load it.
     pub read_path: Option<Arc<str>>,
     /// One line about it.
     pub description: Arc<str>,
@@ -55,25 +55,25 @@ pub struct TurnMaterial {
     pub from: Provenance,
 }
 
-/// The texts gathered for a plan. Frozen layers can't hold text from outside: the types keep it out.
+/// The texts gathered for a plan. The types prevent text from outside in frozen layers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Materials {
     /// For the frozen layers, in the plan's order.
     pub frozen: Vec<FrozenMaterial>,
     /// For the turn layers, in the plan's order.
     pub turn: Vec<TurnMaterial>,
-    /// What was noticed while gathering.
+    /// Warnings from gathering.
     pub warnings: Vec<Warning>,
 }
 
-/// What a prompt has to obey.
+/// The settings of a prompt.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
     /// The blueprint's name, for the report.
     pub blueprint: &'a str,
-    /// What it may weigh.
-    pub budget: Budget,
-    /// Who counts.
+    /// The token budget.
+    pub budget: TokenBudget,
+    /// The token counter.
     pub counter: &'static dyn TokenCounter,
     /// Where the turn's context goes.
     pub placement: TurnPlacement,
@@ -84,7 +84,7 @@ pub struct Settings<'a> {
 /// # Errors
 /// If it can't be made to fit.
 pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Result<Prompt, PromptError> {
-    let mut sorting = Sorting::new(plan);
+    let mut sorting = Sorter::new(plan);
     for material in materials.frozen {
         sorting.frozen(material);
     }
@@ -95,9 +95,9 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
     let marks = Marks::new(settings, sorting.pieces.len() > frozen_count);
     let fitted = fit(&sorting.pieces, settings.budget, marks.tokens.0 + marks.tokens.1, settings.counter)?;
 
-    let mut placing = Placing::new(settings, &marks, materials.warnings);
+    let mut placing = Placer::new(settings, &marks, materials.warnings);
     for (index, (fitted, piece)) in fitted.into_iter().zip(&sorting.pieces).enumerate() {
-        placing.place(fitted, piece, &sorting.provenance[index]);
+        placing.add(fitted, piece, &sorting.provenance[index]);
     }
     placing.turn.add_marks(&marks);
     placing.warn_of_missing_menu();
@@ -122,7 +122,7 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
     })
 }
 
-/// What opens and closes the turn's context, and what that weighs.
+/// The opening and closing marks of the turn context, with their tokens.
 struct Marks {
     open: &'static str,
     close: &'static str,
@@ -136,8 +136,8 @@ impl Marks {
     }
 }
 
-/// Puts fitted pieces in their places, in order.
-struct Placing {
+/// Places fitted pieces in order.
+struct Placer {
     counter: &'static dyn TokenCounter,
     placement: TurnPlacement,
     frozen: FrozenBuilder,
@@ -147,7 +147,7 @@ struct Placing {
     warnings: Vec<Warning>,
 }
 
-impl Placing {
+impl Placer {
     fn new(settings: Settings<'_>, marks: &Marks, warnings: Vec<Warning>) -> Self {
         Self {
             counter: settings.counter,
@@ -160,12 +160,12 @@ impl Placing {
         }
     }
 
-    fn place(&mut self, fitted: Fitted, piece: &Piece, from: &Provenance) {
+    fn add(&mut self, fitted: Fitted, piece: &Piece, from: &Provenance) {
         self.warnings.extend(warning_of(&fitted, piece));
         let (mut text, mut segment) = match fitted {
             Fitted::InMenu { tokens } => {
                 let segment = segment(piece, from, tokens, None);
-                return self.in_menu.push(Segment { status: Status::Menu, ..segment });
+                return self.in_menu.push(Segment { status: SegmentStatus::Menu, ..segment });
             }
             Fitted::In { text, .. } if text.is_empty() => {
                 return self.empty.push(left_out(&piece.layer, "nothing in it"));
@@ -175,10 +175,10 @@ impl Placing {
         let in_turn = piece.layer.stability == Stability::Turn;
         let first = if in_turn { self.turn.segments.is_empty() } else { self.frozen.segments.is_empty() };
         if first {
-            // The first text of the frozen part, and of the turn's context, has nothing to be separated from.
+            // The first text of the frozen part and of the turn context has no separator before it.
             text = text[segment.separator..].to_owned();
             segment.separator = 0;
-            // But in a system block what stands between the two is read with the turn, and counts.
+            // In a system block, the separator before the turn context belongs to the turn and counts.
             if self.placement == TurnPlacement::Message || self.frozen.segments.is_empty() {
                 segment.tokens = self.counter.count(&text);
             }
@@ -186,7 +186,7 @@ impl Placing {
         if in_turn { self.turn.push(segment, text) } else { self.frozen.push(segment, &text) }
     }
 
-    /// What moved to a menu that this person does not have is gone for them, and the owner should know.
+    /// Warns the owner about layers that moved to a menu this reader does not have: they are missing for the reader.
     fn warn_of_missing_menu(&mut self) {
         let is_menu = |one: &TurnSegment| one.segment.layer.source == Source::Dynamic(Dynamic::MemoryMenu);
         if !self.turn.segments.iter().any(is_menu) {
@@ -195,8 +195,8 @@ impl Placing {
     }
 }
 
-/// Sorts what was gathered into pieces for the budget, and what is not there.
-struct Sorting<'a> {
+/// Sorts the gathered texts into pieces for the budget, and records missing layers.
+struct Sorter<'a> {
     plan: &'a Plan,
     pieces: Vec<Piece>,
     provenance: Vec<Provenance>,
@@ -204,7 +204,7 @@ struct Sorting<'a> {
     empty: Vec<LeftOut>,
 }
 
-impl<'a> Sorting<'a> {
+impl<'a> Sorter<'a> {
     fn new(plan: &'a Plan) -> Self {
         Self { plan, pieces: Vec::new(), provenance: Vec::new(), absent: Vec::new(), empty: Vec::new() }
     }
@@ -230,7 +230,7 @@ impl<'a> Sorting<'a> {
 
     fn push(&mut self, layer: Arc<Layer>, body: Body, from: Provenance) {
         let body = match body {
-            // A heading over nothing would be all that is left of it.
+            // Skip the layer, or only its heading would remain.
             Body::Text(text) if text.trim().is_empty() => {
                 return self.empty.push(left_out(&layer, "it is empty"));
             }
@@ -255,7 +255,7 @@ struct FrozenBuilder {
     text: String,
     segments: Vec<Segment>,
     blocks: Vec<Block>,
-    /// The least stable layer so far: what comes behind it can't be cached for longer.
+    /// The least stable layer so far: later layers cannot be cached for longer.
     reached: Option<Stability>,
     tokens: usize,
 }
@@ -309,7 +309,7 @@ impl TurnBuilder {
         self.segments.push(TurnSegment { segment, text: text.into() });
     }
 
-    /// The marks around the turn's context belong to its first and last layer, so that ranges tile the text.
+    /// Adds the marks of the turn context to its first and last layer, so that the ranges tile the text.
     fn add_marks(&mut self, marks: &Marks) {
         if let Some(first) = self.segments.first_mut() {
             first.segment.range.start -= marks.open.len();
@@ -328,7 +328,7 @@ fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::c
         layer: Arc::clone(&piece.layer),
         kind: from.kind,
         origin: from.origin.clone(),
-        status: if cut.is_some() { Status::Cut } else { Status::Included },
+        status: if cut.is_some() { SegmentStatus::Cut } else { SegmentStatus::Included },
         range: Range::default(),
         separator: piece.prefix.len() - heading,
         tokens,
@@ -355,7 +355,7 @@ fn warning_of(fitted: &Fitted, piece: &Piece) -> Option<Warning> {
             ),
             for_owner: false,
         }),
-        // A layer with no room of its own is meant for the menu: nothing to warn of.
+        // A layer with `max_tokens: 0` is meant for the menu: no warning.
         Fitted::InMenu { tokens } if piece.layer.fit.max_tokens != Some(0) => Some(Warning {
             code: "moved_to_menu",
             layer,

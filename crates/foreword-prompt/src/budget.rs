@@ -1,36 +1,36 @@
-//! Makes the pieces of a prompt fit: each layer its own limit first, then the whole, the lowest priority first. Every
-//! cut is recorded; policy is never cut. Headings, separators and markers count.
+//! Fits the pieces of a prompt into the token budget: first each layer's own limit, then the total, lowest priority
+//! first. Every cut is recorded; policy layers are never cut. Headings, separators and markers count.
 
 use std::sync::Arc;
 
 use crate::cut::{Cut, ReadWith, Shorten, largest_that_fits};
-use crate::error::{PromptError, Weight};
+use crate::error::{LayerTokens, PromptError};
 use crate::layer::{Authority, Layer, Overflow};
 use crate::menu::{Menu, MenuEntry};
 use crate::tokens::TokenCounter;
 
-/// What a menu that offers to load its lines says of one that can't be.
+/// The menu text for a line that cannot be loaded.
 const NOT_LOADABLE: &str = "did not fit and can't be loaded";
 
-/// How much a prompt may weigh.
+/// The token budget of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    /// What the owner allows.
+pub struct TokenBudget {
+    /// The configured limit.
     pub tokens: usize,
-    /// What the model can hold, if that is known.
+    /// The model's context window, if known.
     pub window: Option<usize>,
-    /// What the conversation so far takes up of it.
+    /// The tokens of the conversation so far.
     pub history: usize,
 }
 
-impl Budget {
-    /// What counts: the smaller of the two.
+impl TokenBudget {
+    /// The effective limit: the smaller of the two.
     #[must_use]
     pub fn limit(self) -> usize {
         self.window.map_or(self.tokens, |window| window.min(self.tokens))
     }
 
-    /// What is left for loading memories once a prompt of `prompt` tokens and the history are in.
+    /// The tokens left for loading memories after a prompt of `prompt` tokens and the history.
     fn remaining(self, prompt: usize) -> usize {
         self.window
             .unwrap_or(self.tokens)
@@ -38,7 +38,7 @@ impl Budget {
             .saturating_sub(self.history)
     }
 
-    /// The same with another limit: what counts now is moved there, and the other out of its way.
+    /// The same budget with the effective limit `limit`; the other limit is raised above it.
     fn with_limit(self, limit: usize) -> Self {
         if self.window_counts() {
             Self { tokens: self.tokens.max(limit), window: Some(limit), ..self }
@@ -57,7 +57,7 @@ impl Budget {
     }
 }
 
-/// The text of a piece, by how it can be made smaller.
+/// The text of a piece, by how it can be shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// Text whose middle can be cut out.
@@ -66,7 +66,7 @@ pub enum Body {
     Menu(Menu),
 }
 
-/// A layer's text on its way into the prompt.
+/// A layer's text before it is fitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     /// The layer it is of.
@@ -81,36 +81,36 @@ pub struct Piece {
     pub description: Arc<str>,
 }
 
-/// What became of a piece.
+/// The result of fitting a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fitted {
     /// In the prompt, whole or cut.
     In {
         /// Prefix and text.
         text: String,
-        /// What it weighs.
+        /// Its tokens.
         tokens: usize,
-        /// What was cut out, if anything was.
+        /// The removed part, if any.
         cut: Option<Cut>,
     },
-    /// A line of the menu now.
+    /// Moved to the menu.
     InMenu {
         /// What loading it costs.
         tokens: usize,
     },
 }
 
-/// The state of one piece while the budget is being made.
-struct Weighed<'a> {
+/// The state of one piece during fitting.
+struct CountedPiece<'a> {
     piece: &'a Piece,
-    /// The menu with what is known of it by now, if the piece is one.
+    /// The current menu, if the piece is one.
     menu: Option<Menu>,
     fitted: Fitted,
-    /// Whether it is as small as it can be.
+    /// Whether it cannot be shortened further.
     exhausted: bool,
 }
 
-impl Weighed<'_> {
+impl CountedPiece<'_> {
     fn tokens(&self) -> usize {
         match self.fitted {
             Fitted::In { tokens, .. } => tokens,
@@ -119,17 +119,17 @@ impl Weighed<'_> {
     }
 }
 
-/// What becomes of each piece under `budget`, of which `reserved` tokens are for what stands around the pieces.
+/// Fits the pieces into `budget`, of which `reserved` tokens are used for text around the pieces.
 ///
 /// # Errors
 /// If a layer that may not be cut is too large, or the whole does not fit after everything that may be cut was.
 pub fn fit(
     pieces: &[Piece],
-    budget: Budget,
+    budget: TokenBudget,
     reserved: usize,
     counter: &dyn TokenCounter,
 ) -> Result<Vec<Fitted>, PromptError> {
-    let fitting = Fitting { pieces, reserved, counter };
+    let fitting = Fitter { pieces, reserved, counter };
     fitting.within(budget).map_err(|refusal| match refusal {
         PromptError::DoesNotFit { tokens, limit, limit_name, layers } => {
             let tokens = fitting.least_limit(tokens, budget);
@@ -139,61 +139,61 @@ pub fn fit(
     })
 }
 
-/// What is to fit, whatever the budget.
-struct Fitting<'a> {
+/// The input of fitting, independent of the budget.
+struct Fitter<'a> {
     pieces: &'a [Piece],
     reserved: usize,
     counter: &'a dyn TokenCounter,
 }
 
-/// Where text that is cut down to the least it must keep may end.
+/// Where text that is cut to its minimum may end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     /// At the end of a line, for a few tokens more.
     NearLine,
-    /// Wherever it weighs least.
+    /// Where it has the fewest tokens.
     Lightest,
 }
 
-impl Fitting<'_> {
-    /// Whole lines are worth a few tokens, but not a refusal: where they make one, everything is cut to the token.
-    fn within(&self, budget: Budget) -> Result<Vec<Fitted>, PromptError> {
+impl Fitter<'_> {
+    /// Prefers cuts at line ends; if the prompt then does not fit, cuts to the token.
+    fn within(&self, budget: TokenBudget) -> Result<Vec<Fitted>, PromptError> {
         self.attempt(budget, Ending::NearLine).or_else(|_| self.attempt(budget, Ending::Lightest))
     }
 
-    /// Each step of the loop moves a layer to the menu, which none leaves; or exhausts a piece, which only such a move
-    /// undoes; or brings the total within the limit. So it ends.
-    fn attempt(&self, budget: Budget, ending: Ending) -> Result<Vec<Fitted>, PromptError> {
+    /// Terminates: each step moves a layer to the menu, which it never leaves; or exhausts a piece, which only such a
+    /// move undoes; or brings the total within the limit.
+    fn attempt(&self, budget: TokenBudget, ending: Ending) -> Result<Vec<Fitted>, PromptError> {
         let Self { pieces, reserved, counter } = *self;
-        let mut weighed: Vec<Weighed<'_>> = pieces.iter().map(|piece| weigh(piece, counter)).collect();
-        price_the_rest(&mut weighed, budget, reserved, counter);
-        for index in 0..weighed.len() {
-            keep_to_own_limit(&mut weighed, index, ending, counter)?;
+        let mut counted: Vec<CountedPiece<'_>> = pieces.iter().map(|piece| weigh(piece, counter)).collect();
+        set_remaining(&mut counted, budget, reserved, counter);
+        for index in 0..counted.len() {
+            keep_to_own_limit(&mut counted, index, ending, counter)?;
         }
         let limit = budget.limit();
-        // Not always the last total: a line of the menu can weigh more than the layer it stands for.
+        // Not always the last total: a line of the menu can have more tokens than its layer.
         let mut lightest = usize::MAX;
         loop {
-            let total = reserved + weighed.iter().map(Weighed::tokens).sum::<usize>();
+            let total = reserved + counted.iter().map(CountedPiece::tokens).sum::<usize>();
             lightest = lightest.min(total);
             let Some(over) = total.checked_sub(limit).filter(|over| *over > 0) else {
-                return Ok(weighed.into_iter().map(|one| one.fitted).collect());
+                return Ok(counted.into_iter().map(|one| one.fitted).collect());
             };
-            let Some(victim) = next_victim(&weighed) else {
-                return Err(does_not_fit(&weighed, lightest, budget));
+            let Some(victim) = next_to_shrink(&counted) else {
+                return Err(does_not_fit(&counted, lightest, budget));
             };
-            let (tokens, least) = (weighed[victim].tokens(), weighed[victim].piece.layer.fit.min_tokens);
+            let (tokens, least) = (counted[victim].tokens(), counted[victim].piece.layer.fit.min_tokens);
             let wanted = Wanted { tokens: tokens.saturating_sub(over).max(least), least, ending };
-            shrink(&mut weighed, victim, wanted, counter);
+            shrink(&mut counted, victim, wanted, counter);
         }
     }
 
-    /// The smallest limit above the budget's under which everything fits. `told` is what it came to under `budget`; the
-    /// menu tells what remains of the budget, so under another limit it can come to a little more or less.
-    fn least_limit(&self, told: usize, budget: Budget) -> usize {
-        let mut needed = told;
+    /// The smallest limit above the budget's under which everything fits. `total` is the size under `budget`. The menu
+    /// states the remaining budget, so the total changes slightly with the limit.
+    fn least_limit(&self, total: usize, budget: TokenBudget) -> usize {
+        let mut needed = total;
         while let Err(PromptError::DoesNotFit { tokens, .. }) = self.within(budget.with_limit(needed)) {
-            // Always more than the limit that was too small.
+            // Always above the limit that was too small.
             needed = tokens;
         }
         while needed > budget.limit() + 1 && self.within(budget.with_limit(needed - 1)).is_ok() {
@@ -203,20 +203,25 @@ impl Fitting<'_> {
     }
 }
 
-fn weigh<'a>(piece: &'a Piece, counter: &dyn TokenCounter) -> Weighed<'a> {
+fn weigh<'a>(piece: &'a Piece, counter: &dyn TokenCounter) -> CountedPiece<'a> {
     let (text, menu) = match &piece.body {
         Body::Text(body) => (format!("{}{body}", piece.prefix), None),
         Body::Menu(menu) => (String::new(), Some(menu.clone())),
     };
     let tokens = counter.count(&text);
-    Weighed { piece, menu, fitted: Fitted::In { text, tokens, cut: None }, exhausted: false }
+    CountedPiece { piece, menu, fitted: Fitted::In { text, tokens, cut: None }, exhausted: false }
 }
 
-/// Tells the menu how much can still be loaded, which is known once everything else has been weighed.
-fn price_the_rest(weighed: &mut [Weighed<'_>], budget: Budget, reserved: usize, counter: &dyn TokenCounter) {
-    let in_prompt = |one: &&Weighed<'_>| one.piece.layer.fit.max_tokens != Some(0);
-    let others: usize = weighed.iter().filter(in_prompt).map(Weighed::tokens).sum();
-    for one in weighed.iter_mut() {
+/// Sets the menu's remaining budget, after all other pieces are counted.
+fn set_remaining(
+    counted: &mut [CountedPiece<'_>],
+    budget: TokenBudget,
+    reserved: usize,
+    counter: &dyn TokenCounter,
+) {
+    let in_prompt = |one: &&CountedPiece<'_>| one.piece.layer.fit.max_tokens != Some(0);
+    let others: usize = counted.iter().filter(in_prompt).map(CountedPiece::tokens).sum();
+    for one in counted.iter_mut() {
         if let Some(menu) = &mut one.menu {
             menu.remaining = Some(budget.remaining(reserved + others));
             one.fitted = menu_within(one.piece, menu, usize::MAX, counter);
@@ -225,78 +230,78 @@ fn price_the_rest(weighed: &mut [Weighed<'_>], budget: Budget, reserved: usize, 
 }
 
 fn keep_to_own_limit(
-    weighed: &mut [Weighed<'_>],
+    counted: &mut [CountedPiece<'_>],
     index: usize,
     ending: Ending,
     counter: &dyn TokenCounter,
 ) -> Result<(), PromptError> {
-    let Some(limit) = weighed[index].piece.layer.fit.max_tokens else { return Ok(()) };
-    let tokens = weighed[index].tokens();
+    let Some(limit) = counted[index].piece.layer.fit.max_tokens else { return Ok(()) };
+    let tokens = counted[index].tokens();
     if tokens <= limit {
         return Ok(());
     }
-    let layer = &Arc::clone(&weighed[index].piece.layer);
+    let layer = &Arc::clone(&counted[index].piece.layer);
     let too_large = |tokens| PromptError::LayerTooLarge { layer: layer.id.clone(), tokens, limit };
     if layer.fit.overflow == Overflow::Reject {
         return Err(too_large(tokens));
     }
-    // A layer that may have no more than it must have can't be held to both: the limit counts.
+    // If `min_tokens` is not below `max_tokens`, the maximum applies.
     let least = Some(layer.fit.min_tokens).filter(|least| *least < limit).unwrap_or(0);
-    shrink(weighed, index, Wanted { tokens: limit, least, ending }, counter);
-    // A piece that got as small as it can be and is still over its limit has no form that obeys it.
-    let tokens = weighed[index].tokens();
+    shrink(counted, index, Wanted { tokens: limit, least, ending }, counter);
+    // An exhausted piece above its limit cannot satisfy it.
+    let tokens = counted[index].tokens();
     if tokens > limit { Err(too_large(tokens)) } else { Ok(()) }
 }
 
-/// The piece to make smaller next: the lowest priority, and of those the last.
-fn next_victim(weighed: &[Weighed<'_>]) -> Option<usize> {
-    let may_shrink = |one: &Weighed<'_>| {
+/// The piece to shorten next: the lowest priority, and the last of those.
+fn next_to_shrink(counted: &[CountedPiece<'_>]) -> Option<usize> {
+    let may_shrink = |one: &CountedPiece<'_>| {
         let fit = one.piece.layer.fit;
         !one.exhausted
             && one.piece.layer.authority != Authority::Policy
             && fit.overflow != Overflow::Reject
             && one.tokens() > fit.min_tokens
     };
-    (0..weighed.len())
+    (0..counted.len())
         .rev()
-        .filter(|index| may_shrink(&weighed[*index]))
-        .min_by_key(|index| weighed[*index].piece.layer.fit.priority)
+        .filter(|index| may_shrink(&counted[*index]))
+        .min_by_key(|index| counted[*index].piece.layer.fit.priority)
 }
 
-/// The size a piece is to be brought to.
+/// The target size of a piece.
 #[derive(Clone, Copy)]
 struct Wanted {
-    /// At most this, if it can be done.
+    /// The maximum, if possible.
     tokens: usize,
-    /// Never less than this, if text is cut for it.
+    /// The minimum when text is cut.
     least: usize,
-    /// Where text ends that is cut to the least.
+    /// Where text that is cut to the minimum ends.
     ending: Ending,
 }
 
-/// Makes the piece at `index` weigh what is wanted, or as little as it can.
-fn shrink(weighed: &mut [Weighed<'_>], index: usize, wanted: Wanted, counter: &dyn TokenCounter) {
-    let piece = weighed[index].piece;
+/// Shortens the piece at `index` to the target, or as far as possible.
+fn shrink(counted: &mut [CountedPiece<'_>], index: usize, wanted: Wanted, counter: &dyn TokenCounter) {
+    let piece = counted[index].piece;
     match &piece.body {
-        Body::Menu(_) => shrink_menu(&mut weighed[index], wanted, counter),
+        Body::Menu(_) => shrink_menu(&mut counted[index], wanted, counter),
         Body::Text(body) if piece.layer.fit.overflow == Overflow::Menu => {
-            weighed[index].fitted = Fitted::InMenu { tokens: counter.count(body) };
-            add_to_menu(weighed, index, counter);
+            counted[index].fitted = Fitted::InMenu { tokens: counter.count(body) };
+            add_to_menu(counted, index, counter);
         }
-        Body::Text(body) => shrink_text(&mut weighed[index], body, wanted, counter),
+        Body::Text(body) => shrink_text(&mut counted[index], body, wanted, counter),
     }
 }
 
-fn shrink_menu(one: &mut Weighed<'_>, wanted: Wanted, counter: &dyn TokenCounter) {
+fn shrink_menu(one: &mut CountedPiece<'_>, wanted: Wanted, counter: &dyn TokenCounter) {
     if let Some(menu) = &one.menu {
         one.fitted = menu_within(one.piece, menu, wanted.tokens, counter);
     }
     one.exhausted = one.tokens() > wanted.tokens || wanted.tokens == wanted.least;
 }
 
-/// Cuts the middle out of `body`. Where nothing between the least and what is wanted fits, the least is as small as it
-/// gets, and that may be the marker alone.
-fn shrink_text(one: &mut Weighed<'_>, body: &str, wanted: Wanted, counter: &dyn TokenCounter) {
+/// Cuts the middle of `body`. If no size between the minimum and the target fits, it is cut to the minimum, which may
+/// be the marker alone.
+fn shrink_text(one: &mut CountedPiece<'_>, body: &str, wanted: Wanted, counter: &dyn TokenCounter) {
     let piece = one.piece;
     let shorten = Shorten {
         prefix: &piece.prefix,
@@ -320,22 +325,22 @@ fn shrink_text(one: &mut Weighed<'_>, body: &str, wanted: Wanted, counter: &dyn 
     }
 }
 
-/// Gives the piece at `moved` a line in the menu, if this person has one, and weighs the menu again.
-fn add_to_menu(weighed: &mut [Weighed<'_>], moved: usize, counter: &dyn TokenCounter) {
-    let piece = weighed[moved].piece;
-    let Fitted::InMenu { tokens } = weighed[moved].fitted else { return };
+/// Adds a line for the piece at `moved` to the menu, if this reader has one, and counts the menu again.
+fn add_to_menu(counted: &mut [CountedPiece<'_>], moved: usize, counter: &dyn TokenCounter) {
+    let piece = counted[moved].piece;
+    let Fitted::InMenu { tokens } = counted[moved].fitted else { return };
     let mut entry = MenuEntry {
         path: piece.read_path.clone().unwrap_or_else(|| piece.layer.title.as_str().into()),
         tokens,
         description: Arc::clone(&piece.description),
     };
-    for one in weighed.iter_mut() {
+    for one in counted.iter_mut() {
         if let Some(menu) = &mut one.menu {
             if menu.tools.get && piece.read_path.is_none() {
                 entry.description = NOT_LOADABLE.into();
             }
             menu.moved.push(entry);
-            // It has grown, so there is something to take away again.
+            // The menu has grown, so it can be shortened again.
             one.exhausted = false;
             let limit = one.piece.layer.fit.max_tokens.unwrap_or(usize::MAX);
             one.fitted = menu_within(one.piece, menu, limit, counter);
@@ -344,7 +349,7 @@ fn add_to_menu(weighed: &mut [Weighed<'_>], moved: usize, counter: &dyn TokenCou
     }
 }
 
-/// The menu with as many lines as `limit` allows, and at least one.
+/// The menu with as many lines as `limit` allows, at least one.
 fn menu_within(piece: &Piece, menu: &Menu, limit: usize, counter: &dyn TokenCounter) -> Fitted {
     if menu.is_empty() {
         return Fitted::In { text: String::new(), tokens: 0, cut: None };
@@ -355,12 +360,12 @@ fn menu_within(piece: &Piece, menu: &Menu, limit: usize, counter: &dyn TokenCoun
     if tokens_before <= limit {
         return Fitted::In { text: whole, tokens: tokens_before, cut: None };
     }
-    // A line weighs more than a token, so no more than `limit` of them are worth trying.
+    // A line has more than one token, so at most `limit` lines are worth trying.
     let most = (menu.len() - 1).min(limit.max(1));
     let lines = largest_that_fits(1..=most, |lines| counter.count(&shown(lines)) <= limit).unwrap_or(1);
     let text = shown(lines);
     let tokens = counter.count(&text);
-    // The line that says how many are left out can weigh more than they do.
+    // The line with the number of omitted entries can have more tokens than the entries.
     if tokens >= tokens_before {
         return Fitted::In { text: whole, tokens: tokens_before, cut: None };
     }
@@ -368,11 +373,11 @@ fn menu_within(piece: &Piece, menu: &Menu, limit: usize, counter: &dyn TokenCoun
     Fitted::In { tokens, text, cut: (lines < menu.len()).then_some(cut) }
 }
 
-fn does_not_fit(weighed: &[Weighed<'_>], tokens: usize, budget: Budget) -> PromptError {
-    let mut layers: Vec<Weight> = weighed
+fn does_not_fit(counted: &[CountedPiece<'_>], tokens: usize, budget: TokenBudget) -> PromptError {
+    let mut layers: Vec<LayerTokens> = counted
         .iter()
         .filter(|one| one.tokens() > 0)
-        .map(|one| Weight { layer: one.piece.layer.id.clone(), tokens: one.tokens() })
+        .map(|one| LayerTokens { layer: one.piece.layer.id.clone(), tokens: one.tokens() })
         .collect();
     layers.sort_by_key(|weight| std::cmp::Reverse(weight.tokens));
     PromptError::DoesNotFit { tokens, limit: budget.limit(), limit_name: budget.limit_name(), layers }

@@ -1,5 +1,4 @@
-//! What a source gave: nothing, an empty text, or a text, and how a file and a built-in text become one. Never reads
-//! anything.
+//! The content of a source (absent, empty or text), and the merge of a file with a built-in text. Reads nothing.
 
 use std::sync::Arc;
 
@@ -8,19 +7,19 @@ use crate::layer::Merge;
 /// The line that makes a file replace the built-in text it would otherwise be appended to.
 pub const OVERRIDE_MARK: &str = "<!-- override -->";
 
-/// The three values of a source.
+/// The content of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// There is no such thing, and why.
+    /// Absent, with the reason.
     Absent(String),
-    /// It is there and has nothing in it.
+    /// Present but empty.
     Empty,
-    /// It is there.
+    /// Present.
     Text(Arc<str>),
 }
 
 impl Content {
-    /// The content a text makes: blank text is [`Content::Empty`]; blank lines at either end are no content.
+    /// The content of a text: blank text is [`Content::Empty`]; blank lines at both ends are removed.
     #[must_use]
     pub fn of_block(text: &Arc<str>) -> Self {
         let trimmed = text.trim_start_matches(['\r', '\n']).trim_end();
@@ -33,7 +32,7 @@ impl Content {
         }
     }
 
-    /// The content of a text that must stay as it is to the byte.
+    /// The content of a text that must stay unchanged.
     #[must_use]
     pub fn exactly(text: Arc<str>) -> Self {
         if text.is_empty() { Self::Empty } else { Self::Text(text) }
@@ -51,7 +50,7 @@ pub enum Taken {
     Both,
 }
 
-/// The content of a layer with a file, a built-in text and a merge rule.
+/// Merges a file and a built-in text by a merge rule.
 ///
 /// ```
 /// use foreword_prompt::content::{merge, Content, Taken};
@@ -81,7 +80,7 @@ fn overriding(text: &str) -> Option<&str> {
     text.trim_start().strip_prefix(OVERRIDE_MARK)
 }
 
-/// `text` with each `{name}` that `fills` knows replaced, in one pass: what is filled in is never looked at again.
+/// Replaces each `{name}` in `fills`, in one pass: inserted text is not expanded again.
 ///
 /// ```
 /// use foreword_prompt::content::fill;
@@ -127,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_leaves_the_built_in_text_under_every_rule() {
+    fn missing_file_keeps_built_in_text_under_every_rule() {
         for rule in [Merge::Replace, Merge::Append, Merge::Fallback] {
             check("absent", rule, "Built in.", Taken::Builtin);
         }
     }
 
     #[test]
-    fn a_blank_file_silences_the_built_in_text_only_under_replace() {
+    fn blank_file_removes_built_in_text_only_under_replace() {
         check("  \n", Merge::Replace, "", Taken::File);
         check("  \n", Merge::Append, "Built in.", Taken::Builtin);
         check("  \n", Merge::Fallback, "Built in.", Taken::Builtin);
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_built_in_text_the_file_is_what_it_is() {
+    fn file_without_built_in_text_is_unchanged() {
         assert_eq!(merge(Content::Empty, None, Merge::Append), (Content::Empty, Taken::File));
     }
 }

@@ -1,17 +1,17 @@
-//! Cuts the middle out of a text that does not fit, line by line where it can, and says in the text what is missing
-//! and how to read it. Never splits a character.
+//! Removes the middle of a text that does not fit, by whole lines if possible, and inserts a marker that says what is
+//! missing and how to read it. Never splits a character.
 
 use std::ops::RangeInclusive;
 
 use crate::text::with_thousands;
 use crate::tokens::TokenCounter;
 
-/// How much of what is kept stands before the cut.
+/// The share of the kept text before the cut.
 const HEAD_SHARE: (usize, usize) = (7, 10);
-/// How far above the least that must stay whole lines may end, before a line is cut instead.
-const NEAR: usize = 32;
+/// How many tokens above the minimum a cut at a line end may use.
+const LINE_END_TOLERANCE: usize = 32;
 
-/// What was cut out of a text.
+/// The removed part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cut {
     /// The first missing line, from 1; 0 if the cut is inside a line.
@@ -22,45 +22,44 @@ pub struct Cut {
     pub tokens_before: usize,
 }
 
-/// A text with its middle cut out.
+/// A shortened text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortened {
-    /// What is left, with the marker.
+    /// The rest, with the marker.
     pub text: String,
-    /// What is gone.
+    /// The removed part.
     pub cut: Cut,
 }
 
-/// What the marker may tell the reader to call: `memory_get("path", from, lines)`.
+/// The call that the marker suggests: `memory_get("path", from, lines)`.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadWith<'a> {
     /// The path to pass.
     pub path: &'a str,
 }
 
-/// What to shorten, for whom, and to what size.
+/// A text to shorten, with its limits.
 #[derive(Clone, Copy)]
 pub struct Shorten<'a> {
-    /// What stands before the text and is never cut: separator and heading.
+    /// The separator and heading, which are never cut.
     pub prefix: &'a str,
     /// The text.
     pub body: &'a str,
-    /// The most tokens prefix, text and marker may have together.
+    /// The maximum tokens of prefix, text and marker together.
     pub limit: usize,
-    /// The least tokens they must keep together.
+    /// The minimum tokens of prefix, text and marker together.
     pub least: usize,
-    /// How the reader gets at the rest, if there is a way.
+    /// How the reader can read the rest, if possible.
     pub read_with: Option<ReadWith<'a>>,
-    /// Who counts.
+    /// The token counter.
     pub counter: &'a dyn TokenCounter,
 }
 
 impl Shorten<'_> {
-    /// The longest head and tail that fit, by lines if they can; `None` if not even the lightest fits.
+    /// The longest head and tail that fit, by lines if possible; `None` if not even the smallest form fits.
     #[must_use]
     pub fn head_tail(&self) -> Option<Shortened> {
-        // Halving can step over a form that fits, so whether there is one is asked of the lightest, and of nothing else:
-        // a limit of what that weighs is enough, and any smaller one is not.
+        // The binary search can miss a form that fits, so the smallest form alone decides whether one exists.
         let lightest = self.lightest().filter(|short| self.weigh(short) <= self.limit)?;
         let fits = |short: &Shortened| self.weigh(short) <= self.limit;
         let enough = |short: &Shortened| self.weigh(short) >= self.least;
@@ -73,19 +72,19 @@ impl Shorten<'_> {
         Some(by_lines.filter(enough).or_else(by_characters).unwrap_or(lightest))
     }
 
-    /// The shortest head and tail that keep the least there must be, whatever the limit: by lines if they come near it.
-    /// The marker alone where nothing has to be kept; `None` where everything has.
+    /// The shortest head and tail above the minimum, ignoring the limit; by lines if they are close to it. The marker
+    /// alone if the minimum is 0; `None` if everything must be kept.
     #[must_use]
     pub fn shortest(&self) -> Option<Shortened> {
         let too_little = |short: &Shortened| self.weigh(short) < self.least;
-        let near = |short: &Shortened| self.weigh(short) <= self.least + NEAR;
+        let near = |short: &Shortened| self.weigh(short) <= self.least + LINE_END_TOLERANCE;
         let (lines, _) = self.units();
         let by_lines = self.most_lines(&lines, too_little).filter(|kept| kept + 1 < lines.len());
         by_lines.map(|kept| self.keep_lines(&lines, kept + 1)).filter(near).or_else(|| self.lightest())
     }
 
-    /// The lightest head and tail that keep the least there must be, whatever the limit, and be it inside a line.
-    /// `None` where everything has to be kept.
+    /// The head and tail with the fewest tokens above the minimum, ignoring the limit, possibly inside a line. `None`
+    /// if everything must be kept.
     #[must_use]
     pub fn lightest(&self) -> Option<Shortened> {
         let too_little = |short: &Shortened| self.weigh(short) < self.least;
@@ -97,7 +96,7 @@ impl Shorten<'_> {
         by_characters.into_iter().chain(by_lines).min_by_key(|short| self.weigh(short))
     }
 
-    /// The lines of the text, and how many characters it has.
+    /// The lines and the number of characters of the text.
     fn units(&self) -> (Vec<&str>, usize) {
         (self.body.split_inclusive('\n').collect(), self.body.chars().count())
     }
@@ -106,7 +105,7 @@ impl Shorten<'_> {
         largest_that_fits(1..=lines.len().saturating_sub(1), |kept| holds(&self.keep_lines(lines, kept)))
     }
 
-    /// For a text whose single lines are too long to keep even one.
+    /// For a text whose lines are too long to keep a single one.
     fn most_characters(&self, total: usize, holds: impl Fn(&Shortened) -> bool) -> Option<usize> {
         largest_that_fits(0..=total.saturating_sub(1), |kept| holds(&self.keep_characters(total, kept)))
     }
@@ -166,7 +165,7 @@ fn char_offset(text: &str, chars: usize) -> usize {
     text.char_indices().nth(chars).map_or(text.len(), |(offset, _)| offset)
 }
 
-/// The largest number of the range for which `fits` holds, found by halving; `None` if not even the smallest does.
+/// The largest number in the range that satisfies `fits`, by binary search; `None` if the smallest does not.
 pub(crate) fn largest_that_fits(range: RangeInclusive<usize>, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let (mut low, mut high) = range.into_inner();
     if low > high || !fits(low) {

@@ -1,16 +1,16 @@
-//! A problem with a place in a text: what is wrong, where, and what to do. Shared by both template dialects and
-//! the blueprint reader. Never prints; the command line draws the caret.
+//! A problem at a position in a text, with advice. Shared by both template dialects and the
+//! blueprint parser. Never prints; the command line draws the caret.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How bad a [`Diagnostic`] is.
+/// The severity of a [`Diagnostic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The text can't be used as it is.
+    /// The text cannot be used.
     Error,
-    /// The text works, but probably not as its author meant.
+    /// The text works, but probably not as intended.
     Warning,
 }
 
@@ -21,7 +21,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// A stable name for this kind of problem, such as `unknown_variable_type`.
     pub code: &'static str,
-    /// What is wrong, in lower case, with literals in backticks.
+    /// The message in lower case, with literals in backticks.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
@@ -29,7 +29,7 @@ pub struct Diagnostic {
     pub span: Range<usize>,
 }
 
-/// A place in a text as people count: both start at 1, columns are characters.
+/// A 1-based line and column; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Position {
     /// The line, from 1.
@@ -38,7 +38,7 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Where byte `offset` of `text` is, as people count.
+/// The position of byte `offset` in `text`.
 ///
 /// ```
 /// use foreword_prompt::diagnostic::position_of;
@@ -78,7 +78,7 @@ pub fn excerpt(text: &str, at: Position, span: Range<usize>) -> String {
     format!("{gutter} |\n{number} | {line}\n{gutter} | {before}{carets}")
 }
 
-/// The candidate a person most likely meant by `word`, if one is near enough to be worth suggesting.
+/// The candidate most similar to `word`, if one is similar enough to suggest.
 ///
 /// ```
 /// use foreword_prompt::diagnostic::did_you_mean;
@@ -100,7 +100,7 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
         .map(|(_, candidate)| candidate)
 }
 
-/// A template that can't be parsed or rendered: which file, where in it, why, and the way out.
+/// A template that cannot be parsed or rendered: file, position, reason and help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{}:{}: {message}", .at.line, .at.column)]
 pub struct TemplateError {
@@ -108,7 +108,7 @@ pub struct TemplateError {
     pub file: Box<str>,
     /// Where in the file.
     pub at: Position,
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,

@@ -1,5 +1,4 @@
-//! Epochs: when a frozen prompt may be used again, and why a new one is opened. A pure decision; storing epochs is
-//! somebody else's work.
+//! Epochs: when a frozen prompt may be reused, and why a new epoch opens. A pure decision; the store persists epochs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +10,7 @@ use crate::prompt::Frozen;
 use crate::text::ContentHash;
 use crate::trust::Trust;
 
-/// What a frozen prompt can't outlive: when one of these changes, a new epoch opens.
+/// The hard dependencies of a frozen prompt: a change of one opens a new epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HardDependencies {
     /// Who may see it.
@@ -28,8 +27,7 @@ pub struct HardDependencies {
     pub channel_family: Option<Arc<str>>,
     /// The model's family.
     pub model_family: Arc<str>,
-    /// The one person the prompt speaks of, if it holds something that is theirs alone. Somebody else of the same trust
-    /// in the same conversation must not get it.
+    /// The user whose private texts the prompt contains, if any. Another user of the same trust must not receive it.
     pub personal_to: Option<Arc<str>>,
     /// The session instructions, if the conversation has any.
     #[serde(default)]
@@ -44,21 +42,21 @@ pub struct HardDependencies {
 pub struct Dependencies {
     /// What forces a new epoch.
     pub hard: HardDependencies,
-    /// What is told to the model as a note and folded in later: a name for each text, and its content.
+    /// A change is sent to the model as a note and included in the next epoch: the content hash of each text by name.
     pub soft: BTreeMap<Arc<str>, ContentHash>,
 }
 
 impl Dependencies {
-    /// The dependencies of `frozen`: the hard ones as given, and each layer's words as a soft one, wherever they stand.
+    /// The dependencies of `frozen`: the given hard ones, and each layer's text as a soft one.
     #[must_use]
     pub fn of(frozen: &Frozen, hard: HardDependencies) -> Self {
-        let words = |segment| ContentHash::of(frozen.words(segment));
+        let words = |segment| ContentHash::of(frozen.text_of(segment));
         let soft = frozen.segments.iter().map(|segment| (segment.layer.id.as_str().into(), words(segment)));
         Self { hard, soft: soft.collect() }
     }
 
-    /// Takes over from `current`, an epoch's, what could not be read this time: a source that fails is not a change. `is_unread`
-    /// tells which layers that are; `speaker` is who the prompt was built for.
+    /// Copies the values of unreadable layers from the epoch `current`: a failing source is not a change. `is_unread`
+    /// selects these layers; `speaker` is the user the prompt was built for.
     pub fn assume_unread_unchanged(
         &mut self,
         current: &Self,
@@ -71,15 +69,15 @@ impl Dependencies {
             any = true;
         }
         self.soft.retain(|layer, _| !is_unread(layer) || current.soft.contains_key(layer));
-        // Whether the prompt holds something of the speaker's own can't be known without reading it. Of another person's it
-        // is never assumed: that epoch must not be reused.
+        // Without reading the layer it is unknown whether the prompt contains the speaker's private texts. Never assume
+        // it for another user: that epoch must not be reused.
         let is_speakers = speaker.is_some() && current.hard.personal_to.as_deref() == speaker;
         if any && is_speakers && self.hard.personal_to.is_none() {
             self.hard.personal_to.clone_from(&current.hard.personal_to);
         }
     }
 
-    /// One name for all of it.
+    /// The hash of all dependencies.
     #[must_use]
     pub fn fingerprint(&self) -> ContentHash {
         let hard = &self.hard;
@@ -94,7 +92,7 @@ impl Dependencies {
             hard.model_family.to_string(),
             format!("{:?}", hard.personal_to),
         ];
-        // Only what is set: prompts that were frozen before these existed keep their name.
+        // Include only set values, so that earlier prompts keep their fingerprint.
         let settings = [("session instructions", hard.session_instructions), ("context", hard.context)];
         for (name, hash) in settings.into_iter().filter_map(|(name, hash)| Some((name, hash?))) {
             parts.push(format!("{name}: {hash}"));
@@ -107,7 +105,7 @@ impl Dependencies {
     }
 }
 
-/// A frozen prompt of one conversation at one trust.
+/// A frozen prompt of one conversation at one trust level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Epoch {
     /// The prompt.
@@ -118,14 +116,14 @@ pub struct Epoch {
     pub reason: Reason,
 }
 
-/// A hard dependency that is not what it was.
+/// A changed hard dependency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HardChange {
-    /// Which one.
+    /// The name.
     pub what: Arc<str>,
-    /// What it was.
+    /// The old value.
     pub from: String,
-    /// What it is now.
+    /// The new value.
     pub to: String,
 }
 
@@ -133,20 +131,20 @@ pub struct HardChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// There is none yet.
+    /// No epoch exists yet.
     FirstTurn,
-    /// The history is being replaced anyway.
+    /// Compaction replaces the history anyway.
     Compaction,
-    /// What was frozen must not be seen at the trust there is now.
+    /// The frozen prompt must not be seen at the current, lower trust.
     TrustFell {
-        /// What it was.
+        /// The old trust.
         from: Trust,
-        /// What it is now.
+        /// The new trust.
         to: Trust,
     },
     /// Hard dependencies changed.
     Changed(Vec<HardChange>),
-    /// The provider has forgotten the prompt, so folding changes in costs nothing.
+    /// The provider's cache has expired, so including changes costs nothing.
     CacheCold,
 }
 
@@ -168,7 +166,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What happens at this turn besides the turn itself.
+/// The circumstances of this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Circumstances {
     /// Whether the history is being compacted.
@@ -177,19 +175,19 @@ pub struct Circumstances {
     pub cache_cold: bool,
 }
 
-/// Whether to go on with an epoch.
+/// Whether to reuse an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// The same bytes again; these layers have drifted, and the model is told in a note.
+    /// Reuse the same bytes; the model receives a note about changed layers.
     Reuse {
-        /// The names of the texts that changed, came or went.
+        /// The names of changed, added and removed texts.
         drifted: Vec<Arc<str>>,
     },
-    /// A new epoch.
+    /// Open a new epoch.
     Open(Reason),
 }
 
-/// Decides whether `current` may be used for a turn that would now be built from `now`.
+/// Decides whether `current` may be reused for a turn whose prompt would now be built from `now`.
 ///
 /// ```
 /// use foreword_prompt::epoch::{decide, Circumstances, Decision, Reason};
@@ -283,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unchanged_world_reuses_the_epoch() {
+    fn unchanged_inputs_reuse_the_epoch() {
         check(|_| {}, Circumstances::default(), Decision::Reuse { drifted: vec![] });
         let cold = Circumstances { cache_cold: true, ..Circumstances::default() };
         check(|_| {}, cold, Decision::Reuse { drifted: vec![] });
@@ -299,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn every_hard_dependency_opens_a_new_epoch_and_is_named() {
+    fn every_hard_dependency_opens_a_new_named_epoch() {
         type Change = fn(&mut HardDependencies);
         let changes: [(&str, Change); 10] = [
             ("trust", |hard| hard.trust = Trust::Full),
@@ -324,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn soft_drift_is_told_and_not_rebuilt_until_it_is_free() {
+    fn soft_drift_is_announced_and_rebuilt_when_free() {
         let edit = |now: &mut Dependencies| {
             now.soft.insert("soul".into(), ContentHash::of("kinder"));
             now.soft.insert("skills".into(), ContentHash::of("new"));
@@ -344,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn unread_layers_count_as_unchanged_but_never_for_another_person() {
+    fn unread_layers_count_as_unchanged_for_the_same_person() {
         let mut current = dependencies();
         current.hard.personal_to = Some("alice".into());
         current.soft.insert("user".into(), ContentHash::of("Alice likes tea."));
@@ -359,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fingerprint_names_every_dependency() {
+    fn fingerprint_depends_on_every_dependency() {
         let before = dependencies().fingerprint();
         assert_eq!(before, dependencies().fingerprint());
         let mut edited = dependencies();

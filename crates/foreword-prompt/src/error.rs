@@ -1,12 +1,12 @@
-//! Why a prompt could not be made. Variants are what a caller can choose by; every message says what, where and
-//! what to do.
+//! Why a prompt could not be built. Callers can distinguish the variants; every message says what, where and what to
+//! do.
 
 use crate::layer::LayerId;
 use crate::text::with_thousands;
 
-/// A layer and what it weighs, for messages that must name the culprits.
+/// A layer and its tokens, for error messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Weight {
+pub struct LayerTokens {
     /// The layer.
     pub layer: LayerId,
     /// Its tokens.
@@ -16,30 +16,30 @@ pub struct Weight {
 /// Why a prompt could not be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
-    /// One layer is larger than its own limit and may not be cut.
+    /// One layer exceeds its own limit and may not be cut.
     #[error("layer `{layer}` does not fit: needs {} tokens, its limit is {}", with_thousands(*.tokens), with_thousands(*.limit))]
     LayerTooLarge {
         /// The layer.
         layer: LayerId,
-        /// What it weighs, as small as it may be made.
+        /// Its minimum size in tokens.
         tokens: usize,
-        /// What it may weigh.
+        /// Its limit.
         limit: usize,
     },
-    /// Everything that may be cut has been cut, and it is still too much.
+    /// The prompt is too large after all permitted cuts.
     #[error(
         "the prompt does not fit: needs at least {} tokens, {limit_name} is {}; the layers that can't be cut further are {}",
-        with_thousands(*.tokens), with_thousands(*.limit), weights(.layers)
+        with_thousands(*.tokens), with_thousands(*.limit), token_list(.layers)
     )]
     DoesNotFit {
         /// The smallest limit under which it would fit.
         tokens: usize,
-        /// What it may weigh.
+        /// The effective limit.
         limit: usize,
         /// `prompt.budget` or the model's window.
         limit_name: String,
-        /// The heaviest first.
-        layers: Vec<Weight>,
+        /// The largest first.
+        layers: Vec<LayerTokens>,
     },
 }
 
@@ -66,7 +66,7 @@ impl PromptError {
     }
 }
 
-fn weights(layers: &[Weight]) -> String {
+fn token_list(layers: &[LayerTokens]) -> String {
     let named: Vec<String> = layers
         .iter()
         .take(5)

@@ -1,22 +1,22 @@
-//! What a file of the workspace needs, by its path: memory stores by their trust, a user's folder by its owner, other
-//! files by the owner's rules. Asked for every file that a prompt takes text from, in whichever way it is named.
+//! The trust required by a workspace file, by its path: memory stores by their trust, a user's folder by its owner,
+//! other files by the configured rules. Checked for every file a prompt takes text from.
 
 use crate::plan::FileRule;
 use crate::trust::Trust;
 
-/// What reading a file needs.
+/// The requirement for reading a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needed {
-    /// This trust.
+    /// At least this trust.
     Trust(Trust),
-    /// Nobody of any trust may read it here: it belongs to somebody else, or to no store there is.
+    /// Not readable at any trust: it belongs to another user, or to an unknown store.
     Nobody,
-    /// No rule is about it.
+    /// No rule applies.
     Unruled,
 }
 
 impl Needed {
-    /// Whether somebody of `trust` may read it, where a file no rule is about needs `unruled`.
+    /// Whether a reader of `trust` may read it; `unruled` applies to a file without a rule.
     #[must_use]
     pub fn permits(self, trust: Trust, unruled: Trust) -> bool {
         match self {
@@ -27,7 +27,7 @@ impl Needed {
     }
 }
 
-/// The trust a memory store needs; `None` if there is no such store.
+/// The required trust of a memory store; `None` if the store is unknown.
 ///
 /// ```
 /// use foreword_prompt::file_rules::store_trust;
@@ -45,7 +45,7 @@ pub fn store_trust(store: &str) -> Option<Trust> {
     }
 }
 
-/// What the file at `path`, relative to the workspace, needs when `user` asks for it.
+/// The requirement of the file at `path`, relative to the workspace, for `user`.
 ///
 /// ```
 /// use foreword_prompt::file_rules::{needed, Needed};
@@ -62,7 +62,7 @@ pub fn needed(path: &str, user: Option<&str>, rules: &[FileRule]) -> Needed {
     };
     let listed = rule(false, &parts.join("/"));
     match parts.as_slice() {
-        // A rule may ask for more than a store does, never for less.
+        // A rule may require more than the store, never less.
         ["memory", store, _, ..] => match store_trust(store) {
             Some(trust) => Needed::Trust(trust.stricter(listed.unwrap_or(trust))),
             None => Needed::Nobody,
@@ -77,10 +77,10 @@ pub fn needed(path: &str, user: Option<&str>, rules: &[FileRule]) -> Needed {
     }
 }
 
-/// A written path in the form that rules compare: `/` between its parts, without `.` and empty ones.
+/// Normalises a path for comparison with rules: `/` as the separator, without `.` and empty parts.
 ///
 /// # Errors
-/// What is wrong with it, if it can't be a file below the workspace.
+/// The reason why it cannot be a file below the workspace.
 ///
 /// ```
 /// use foreword_prompt::file_rules::plain_path;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_and_double_slashes_do_not_get_around_a_rule() {
+    fn dots_and_double_slashes_do_not_bypass_a_rule() {
         for path in ["AGENTS.md", "./AGENTS.md", ".//AGENTS.md"] {
             assert_eq!(needed(path, None, &rules()), Needed::Trust(Trust::Familiar), "{path}");
         }
@@ -131,13 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_can_ask_for_more_than_a_store_does_and_never_for_less() {
+    fn rule_can_raise_the_trust_of_a_store_only() {
         assert_eq!(needed("memory/private/x.md", None, &rules()), Needed::Trust(Trust::Full));
         assert_eq!(needed("memory/odd/x.md", None, &rules()), Needed::Nobody);
     }
 
     #[test]
-    fn a_users_folder_is_that_users_alone_whatever_the_trust() {
+    fn user_folder_is_readable_by_its_owner_only() {
         assert_eq!(needed("users/alice/USER.md", Some("alice"), &rules()), Needed::Trust(Trust::Full));
         assert_eq!(needed("users/alice/notes.md", Some("alice"), &rules()), Needed::Trust(Trust::Inner));
         assert_eq!(needed("users/alice/USER.md", Some("bob"), &rules()), Needed::Nobody);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_mentions_needs_what_the_asker_says() {
+    fn file_without_rule_needs_the_given_trust() {
         assert!(Needed::Unruled.permits(Trust::Public, Trust::Public));
         assert!(!Needed::Unruled.permits(Trust::Inner, Trust::Full));
         assert!(!Needed::Nobody.permits(Trust::Full, Trust::Public));

@@ -1,5 +1,4 @@
-//! The texts made from what an agent can use: tools, workflows, skills. Stable order, one line each, never a bare
-//! heading.
+//! Text generated from an agent's tools, workflows and skills. Stable order, one line each, no heading without content.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,9 +9,9 @@ use crate::tool::ToolSpec;
 /// A skill as the prompt lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillLine {
-    /// What to pass to `skill_get`.
+    /// The argument of `skill_get`.
     pub name: Arc<str>,
-    /// What it is good for, on one line.
+    /// Its purpose, on one line.
     pub description: Arc<str>,
 }
 
@@ -52,7 +51,7 @@ pub fn tools_with_parameters(tools: &[ToolSpec]) -> Content {
     lines(tools.iter().map(line), "no tools")
 }
 
-/// The workflows with their parameters, and how to run one if the reader can.
+/// The workflows with their parameters, and how to run one if the reader may.
 #[must_use]
 pub fn workflows(workflows: &[WorkflowLine], can_run: bool) -> Content {
     let line = |workflow: &WorkflowLine| {
@@ -72,7 +71,7 @@ pub fn workflows(workflows: &[WorkflowLine], can_run: bool) -> Content {
 const HOW_TO_RUN: &str = "Run one with workflow_run(name, parameters), the parameters as one JSON object by the names in \
                           brackets; those with `?` may be left out.";
 
-/// The skills, and how to load one if the reader can.
+/// The skills, and how to load one if the reader may.
 #[must_use]
 pub fn skills(skills: &[SkillLine], can_load: bool) -> Content {
     let listed =
@@ -85,7 +84,7 @@ pub fn skills(skills: &[SkillLine], can_load: bool) -> Content {
     }
 }
 
-/// The section that follows a layer of operations: skills that are always on, with their instructions.
+/// The section after an operations layer: the skills that are always active, with their instructions.
 #[must_use]
 pub fn active_skills(skills: &[(Arc<str>, Arc<str>)]) -> Option<String> {
     if skills.is_empty() {

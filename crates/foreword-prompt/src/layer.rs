@@ -1,6 +1,5 @@
-//! What a layer of a prompt is: its place in the four orders (authority, stability, author order, trust), where
-//! its text comes from, and what happens when it does not fit. Parsed values only; the form people write is in
-//! [`crate::blueprint::spec`].
+//! A layer of a prompt: its position in the four orders (authority, stability, author order, trust), the source of its
+//! text, and its overflow behaviour. Parsed values only; the written form is in [`crate::blueprint::spec`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -178,13 +177,13 @@ pub enum Dynamic {
 /// Where a file layer's file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSource {
-    /// The path below the workspace; `{family}` stands for the channel's family, `{user}` for the user's name.
+    /// The path below the workspace; `{family}` is replaced by the channel's family, `{user}` by the user's name.
     pub path: String,
     /// Whether the build fails without it.
     pub required: bool,
-    /// Who may see it where no rule of the owner's is about it.
+    /// Who may see it if no file rule applies.
     pub unlisted: Trust,
-    /// The built-in text that stands in for it or goes before it; `{family}` is filled in here too.
+    /// The built-in text used instead of it or before it; `{family}` is replaced here too.
     pub builtin: Option<String>,
 }
 
@@ -200,7 +199,7 @@ pub struct FileSelection {
 }
 
 impl FileSelection {
-    /// Whether a file of this path is taken, which each user has their own of or not.
+    /// Whether the selection includes a file of this path.
     #[must_use]
     pub fn takes(&self, path: &str, per_user: bool) -> bool {
         let is_named = |paths: &[String]| paths.iter().any(|named| named == path);
@@ -235,7 +234,7 @@ pub enum Source {
     },
     /// An agent's instructions: inline, from a file, or from a file named after the agent.
     Instructions,
-    /// A text the agent may edit, with the built-in one until it does.
+    /// A text the agent may edit, initially the built-in one.
     Stored {
         /// The built-in default text.
         default: String,
@@ -247,7 +246,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The word for this kind of source in reports.
+    /// The name of this kind of source in reports.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -262,7 +261,7 @@ impl Source {
     }
 }
 
-/// The limits of one layer, in tokens, and what goes first when the whole does not fit.
+/// The limits of one layer, in tokens, and its priority when the prompt does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fit {
     /// What happens when it does not fit.
@@ -305,6 +304,6 @@ pub struct Layer {
     pub fit: Fit,
     /// Whether the agent may rewrite it.
     pub mutable: Option<Mutable>,
-    /// The one line that stands for it in a compact prompt; `None` keeps it whole there.
+    /// Its one-line replacement in a compact prompt; `None` keeps it whole.
     pub compact: Option<String>,
 }

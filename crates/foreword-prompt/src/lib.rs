@@ -2,12 +2,11 @@
 //! thread in here, and the same inputs always give the same bytes.
 //!
 //! A [`Blueprint`](blueprint::Blueprint) is an ordered list of layers. A [`Plan`](plan::Plan) decides, by trust alone,
-//! which of them this person may see. The caller gathers the text of those and of no others.
-//! [`assemble`](assemble::assemble) makes a [`Prompt`](prompt::Prompt) of it: a frozen text that can be reused to the
-//! byte, and a turn context that is only ever appended. A [`Report`](report::Report) says what went in and what did
-//! not.
+//! which of them this reader may see. The caller gathers only the texts of those. [`assemble`](assemble::assemble)
+//! builds a [`Prompt`](prompt::Prompt): a frozen text that can be reused byte for byte, and a turn context that is only
+//! appended. A [`Report`](report::Report) lists what was included and what was not.
 //!
-//! Whoever has a folder of Markdown files wants the crate `foreword-workspace`, which does the gathering.
+//! For a folder of Markdown files, use the crate `foreword-workspace`, which gathers the texts.
 //!
 //! # A first prompt
 //! ```
@@ -15,13 +14,13 @@
 //!
 //! use foreword_prompt::assemble::{FrozenMaterial, Materials, Provenance, Settings, TurnMaterial, assemble};
 //! use foreword_prompt::blueprint::Blueprint;
-//! use foreword_prompt::budget::Budget;
+//! use foreword_prompt::budget::TokenBudget;
 //! use foreword_prompt::content::Content;
 //! use foreword_prompt::layer::Source;
 //! use foreword_prompt::plan::{Plan, PlanFor};
 //! use foreword_prompt::prompt::TurnPlacement;
 //! use foreword_prompt::report::{Report, View};
-//! use foreword_prompt::tokens::Counter;
+//! use foreword_prompt::tokens::Tokenizer;
 //! use foreword_prompt::trust::{Trust, TrustDecision};
 //! use foreword_prompt::turn_text::TurnText;
 //!
@@ -56,14 +55,14 @@
 //!
 //! let prompt = assemble(&plan, materials, Settings {
 //!     blueprint: "porter",
-//!     budget: Budget { tokens: 1_000, window: None, history: 0 },
-//!     counter: Counter::Estimate.get(),
+//!     budget: TokenBudget { tokens: 1_000, window: None, history: 0 },
+//!     counter: Tokenizer::Estimate.get(),
 //!     placement: TurnPlacement::Message,
 //! })?;
 //! assert_eq!(&*prompt.frozen.text, "Be kind.");
 //! assert_eq!(prompt.text(), "Be kind.\n\n<turn-context>\nIt is nine o'clock.\n</turn-context>");
 //!
-//! // Whoever the prompt is for learns nothing of what was withheld; the owner learns why.
+//! // The principal's report does not mention withheld layers; the owner's gives the reasons.
 //! let ids = |view| Report::of(&prompt, view).layers.into_iter().map(|layer| layer.id).collect::<Vec<_>>();
 //! assert_eq!(ids(View::Principal), ["rules", "clock"]);
 //! assert_eq!(ids(View::Owner), ["rules", "clock", "secret"]);
@@ -71,44 +70,44 @@
 //! ```
 //!
 //! # Trust
-//! [`Trust`](trust::Trust) has no `<`, so that nobody can compare the wrong way round: there are
+//! [`Trust`](trust::Trust) has no `<`, to prevent comparisons in the wrong direction: there are
 //! [`meet`](trust::Trust::meet) and [`permits`](trust::Trust::permits). A [`TrustDecision`](trust::TrustDecision) is
-//! the lower of a person's trust and the ceiling of the place. [`Plan::new`](plan::Plan::new) asks it before anything
-//! is read: what it withholds is never gathered, so it can't be in the prompt, in a menu or in a report for the
-//! principal.
+//! the lower of a user's trust and the ceiling of the situation. [`Plan::new`](plan::Plan::new) applies it before
+//! anything is read: withheld layers are never gathered, so they cannot appear in the prompt, in a menu or in a report
+//! for the principal.
 //!
-//! Text that others wrote is [`Untrusted`](untrusted::Untrusted), which can't be formatted, borrowed or serialised as
+//! Text written by others is [`Untrusted`](untrusted::Untrusted), which cannot be formatted, borrowed or serialised as
 //! text. [`frame`](untrusted::frame()) turns it into a [`Framed`](untrusted::Framed) block that only a
-//! [`TurnText`](turn_text::TurnText) takes. Frozen layers have no place for it.
+//! [`TurnText`](turn_text::TurnText) accepts. Frozen layers cannot contain it.
 //!
 //! # Frozen and fresh
 //! Layers are ordered by [`Stability`](layer::Stability): what changes least comes first, because providers cache a
 //! prefix. The [`Frozen`](prompt::Frozen) part has a block for each stability, and
 //! [`breakpoints`](cache_plan::breakpoints) says behind which of them to ask for caching. [`epoch::decide`] says
-//! whether a frozen prompt may be used for the next turn, and if not, why; [`Told::delta`](turn_delta::Told::delta)
+//! whether a frozen prompt may be used for the next turn, and if not, why; [`Announced::delta`](turn_delta::Announced::delta)
 //! gives only what is new since the last one.
 //!
-//! # Budget
-//! A [`Budget`](budget::Budget) counts headings, separators and markers too. Each layer's own limits come first, then
-//! the whole, the lowest priority first. A layer that does not fit is refused, cut in the middle with a marker, or
-//! moved to the memory menu, as its [`Overflow`](layer::Overflow) says. Policy is never cut. Every cut is a
-//! [`Warning`](prompt::Warning). Tokens are counted by a named [`Counter`](tokens::Counter): exact for OpenAI's
-//! encodings, an estimate that errs on the safe side for others.
+//! # Token budget
+//! A [`TokenBudget`](budget::TokenBudget) includes headings, separators and markers. Each layer's own limits apply
+//! first, then the total limit, lowest priority first. A layer that does not fit is rejected, cut in the middle with a
+//! marker, or moved to the memory menu, depending on its [`Overflow`](layer::Overflow). Policy layers are never cut.
+//! Every cut is a [`Warning`](prompt::Warning). A named [`Tokenizer`](tokens::Tokenizer) counts the tokens: exact for
+//! OpenAI's encodings, a conservative estimate for others.
 //!
 //! ```
-//! use foreword_prompt::tokens::Counter;
-//! assert_eq!(Counter::Estimate.get().name(), "estimate-v1");
-//! assert_eq!(Counter::Estimate.get().count(""), 0);
+//! use foreword_prompt::tokens::Tokenizer;
+//! assert_eq!(Tokenizer::Estimate.get().name(), "estimate-v1");
+//! assert_eq!(Tokenizer::Estimate.get().count(""), 0);
 //! ```
 //!
 //! # Templates
-//! Two dialects, both without any access to the world:
+//! Two dialects, both without access to the environment:
 //!
 //! ```
 //! use foreword_prompt::bracket::{Mode, Template, Values};
 //! use foreword_prompt::jinja::{Limits, RenderContext, Value, compile};
 //!
-//! // Bracket: anything that is no tag is text. It says what it refers to; the caller finds the values.
+//! // Bracket: anything but a tag is text. It lists its references; the caller provides the values.
 //! let template = Template::parse("You are in [prompt:cwd].[if git:branch] On [git:branch].[endif]", Mode::Bracket);
 //! assert_eq!(template.references()[1].to_string(), "git:branch");
 //! assert_eq!(template.render(&Values::new().with("prompt", "cwd", "/srv")), "You are in /srv.");
@@ -121,11 +120,11 @@
 //! ```
 //!
 //! # Errors
-//! Parsing gives everything that is wrong at once, each with its place:
-//! [`BlueprintProblem`](blueprint::BlueprintProblem) for a blueprint, [`Diagnostic`](diagnostic::Diagnostic) for a
-//! bracket template, which never fails, [`TemplateError`](diagnostic::TemplateError) for a Jinja template.
-//! [`assemble`](assemble::assemble) fails for one reason only, that the prompt can't be made to fit, and
-//! [`PromptError`](error::PromptError) names the layers and says [what to do](error::PromptError::help).
+//! Parsing reports all problems at once, each with its position: [`BlueprintProblem`](blueprint::BlueprintProblem) for
+//! a blueprint, [`Diagnostic`](diagnostic::Diagnostic) for a bracket template, which never fails,
+//! [`TemplateError`](diagnostic::TemplateError) for a Jinja template. [`assemble`](assemble::assemble) fails only if
+//! the prompt does not fit, and [`PromptError`](error::PromptError) names the layers and [what to
+//! do](error::PromptError::help).
 //!
 //! ```
 //! use foreword_prompt::blueprint::Blueprint;
@@ -135,7 +134,7 @@
 //!   - { id: rules, stability: static, source: { text: Be kind. } }
 //! ")?;
 //! let problems = Blueprint::from_spec("porter", &spec).unwrap_err();
-//! assert!(problems[0].message.starts_with("layer `rules` (static) stands behind `clock` (turn)"));
+//! assert!(problems[0].message.starts_with("layer `rules` (static) follows `clock` (turn)"));
 //! assert_eq!(problems[0].location.line(), 4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

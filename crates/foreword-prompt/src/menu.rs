@@ -1,5 +1,5 @@
-//! The priced menu of memory: what can be loaded, what it costs, and how to ask for it. The menu never holds the
-//! memories themselves.
+//! The memory menu: which memories can be loaded, at which token cost, and how. It never contains the memories
+//! themselves.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use crate::trust::Trust;
 /// One line of the menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MenuEntry {
-    /// What to pass to `memory_get`.
+    /// The argument of `memory_get`.
     pub path: Arc<str>,
-    /// What loading all of it costs.
+    /// The tokens of the whole memory.
     pub tokens: usize,
     /// One line about it.
     pub description: Arc<str>,
 }
 
-/// Which memory tools the reader can really call.
+/// The memory tools that the reader can call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryTools {
     /// `memory_search(query)`.
@@ -27,14 +27,14 @@ pub struct MemoryTools {
     pub get: bool,
 }
 
-/// The menu for one person.
+/// The menu for one reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Menu {
-    /// The trust it was made for.
+    /// The trust of the reader.
     pub trust: Trust,
     /// Its lines, in a stable order.
     pub entries: Arc<[MenuEntry]>,
-    /// Lines added for this prompt: files that did not fit, or are only ever listed.
+    /// Lines added for this prompt: files that did not fit, or that are only listed.
     pub moved: Vec<MenuEntry>,
     /// How many tokens may still be loaded.
     pub remaining: Option<usize>,
@@ -43,13 +43,13 @@ pub struct Menu {
 }
 
 impl Menu {
-    /// How many lines there are to show.
+    /// The number of lines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.moved.len() + self.entries.len()
     }
 
-    /// Whether there is nothing to offer.
+    /// Whether it has no lines.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,9 +1,9 @@
-//! The occasion of a prompt: who speaks, where, to which agent and model, and when. All of it comes in as values.
+//! The occasion of a prompt: who is speaking, where, to which agent and model, and when. All values are passed in.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A channel such as `signal:+15550100`; its family is what stands before the first colon.
+/// A channel such as `signal:+15550100`; its family is the part before the first colon.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Channel(Arc<str>);
 
@@ -20,7 +20,7 @@ impl Channel {
         &self.0
     }
 
-    /// The family, if it is a plain word: it becomes part of a file's name, so nothing else will do.
+    /// The family, if it is a plain word: it becomes part of a file name.
     ///
     /// ```
     /// use foreword_prompt::occasion::Channel;
@@ -42,7 +42,7 @@ impl fmt::Display for Channel {
     }
 }
 
-/// A point in time, already put into words by whoever has a clock and a time zone.
+/// A point in time, already formatted by the caller, which has the clock and the time zone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Moment {
     /// Such as `2026-11-16T08:30:00Z`.
@@ -57,10 +57,10 @@ pub struct Moment {
     pub zone: Arc<str>,
 }
 
-/// Who, where, to which agent and model, and when.
+/// Who is speaking, where, to which agent and model, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Occasion {
-    /// The known user, if the speaker is one.
+    /// The user, if the speaker is known.
     pub user: Option<Arc<str>>,
     /// Where the message came from.
     pub channel: Option<Channel>,
@@ -72,6 +72,6 @@ pub struct Occasion {
     pub model: Arc<str>,
     /// The conversation, if there is one yet.
     pub conversation: Option<Arc<str>>,
-    /// When.
+    /// The current time.
     pub now: Moment,
 }

@@ -1,5 +1,5 @@
-//! Decides which layers enter a prompt, before anything is read: trust first, then which files the layers stand
-//! for. Never renders text; see [`crate::assemble`].
+//! Decides which layers enter a prompt, before anything is read: by trust, and then by expanding layers into files.
+//! Never renders text; see [`crate::assemble`].
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::file_rules::{Needed, needed};
 use crate::layer::{FileSource, Layer, Source, Stability};
 use crate::trust::{Trust, TrustDecision};
 
-/// Who may see a file, as the owner configured it.
+/// The configured trust of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRule {
     /// The path below the workspace, or below the user's folder.
@@ -20,7 +20,7 @@ pub struct FileRule {
     pub per_user: bool,
 }
 
-/// A layer that is left out of a prompt, and why. For the owner's eyes only.
+/// A layer that is not in the prompt, with the reason. For the owner only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The layer.
@@ -29,38 +29,38 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// What a plan is made for.
+/// The input of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanFor<'a> {
-    /// The trust that decides.
+    /// The trust decision.
     pub trust: TrustDecision,
-    /// The owner's rules for files.
+    /// The configured file rules.
     pub files: &'a [FileRule],
-    /// What `{name}` stands for in paths and built-in texts: `user`, `family`, `soul` …
+    /// The values of `{name}` in paths and built-in texts: `user`, `family`, `soul` …
     pub fills: &'a [(&'a str, &'a str)],
     /// The model's context window, if it is known.
     pub window: Option<usize>,
 }
 
 impl PlanFor<'_> {
-    /// The known user the plan is for.
+    /// The known user of the plan.
     fn user(&self) -> Option<&str> {
         self.fills.iter().find(|(name, _)| *name == "user").map(|(_, user)| *user)
     }
 }
 
-/// The layers of one prompt: what enters it, what may not, in physical order.
+/// The layers of one prompt, included and withheld, in physical order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The trust that decided.
+    /// The trust decision.
     pub trust: TrustDecision,
-    /// The layers this person may see, frozen ones first.
+    /// The layers this reader may see, frozen ones first.
     pub layers: Vec<Arc<Layer>>,
-    /// The layers this person may not see.
+    /// The layers this reader may not see.
     pub withheld: Vec<LeftOut>,
-    /// Layers that stand for nothing on this occasion.
+    /// Layers without content on this occasion.
     pub absent: Vec<LeftOut>,
-    /// What stands between two layers.
+    /// The separator between two layers.
     pub separator: Arc<str>,
     /// Whether this is the compact form.
     pub compact: bool,
@@ -95,7 +95,7 @@ impl Plan {
             }
         }
         if blueprint.allow_cache_unsafe {
-            // The author insisted on this order; only what is made each turn still has to go last.
+            // Keep the author's order; only turn layers are moved to the end.
             plan.layers.sort_by_key(|layer| layer.stability == Stability::Turn);
         } else {
             plan.layers.sort_by_key(|layer| layer.stability);
@@ -139,7 +139,7 @@ impl Plan {
     }
 }
 
-/// A layer as it is, or one layer for each file that it stands for.
+/// The layer itself, or one layer per file.
 fn concrete_layers(layer: &Layer, wanted: &PlanFor<'_>) -> Vec<Layer> {
     let Source::Files(selection) = &layer.source else { return vec![layer.clone()] };
     let takes = |rule: &&FileRule| selection.takes(&rule.path, rule.per_user);
@@ -156,7 +156,7 @@ fn concrete_layers(layer: &Layer, wanted: &PlanFor<'_>) -> Vec<Layer> {
     wanted.files.iter().filter(takes).map(one_layer).collect()
 }
 
-/// The source with its placeholders filled in, or the placeholder that has no value here.
+/// The source with its placeholders replaced, or the first placeholder without a value.
 fn fill_source(source: &Source, fills: &[(&str, &str)]) -> Result<Option<Source>, String> {
     let filled = |text: &str| {
         let out = fill(text, fills);

@@ -1,12 +1,12 @@
-//! A finished prompt: frozen text shared by every turn of an epoch, and the turn's own context. Knows where each layer
-//! is, what it weighs, and what was left out. Made by [`crate::assemble`]; described by [`crate::report`].
+//! A finished prompt: frozen text shared by all turns of an epoch, and the turn context. Records the position, tokens
+//! and status of each layer. Built by [`crate::assemble`]; described by [`crate::report`].
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Budget;
+use crate::budget::TokenBudget;
 use crate::cut::Cut;
 use crate::dynamic::runtime_at;
 use crate::layer::{Dynamic, Layer, LayerId, Source, Stability};
@@ -16,11 +16,11 @@ use crate::text::ContentHash;
 use crate::tokens::TokenCounter;
 use crate::trust::TrustDecision;
 
-/// What opens the turn's context in a message.
+/// The opening tag of the turn context in a message.
 pub const TURN_OPEN: &str = "<turn-context>\n";
-/// What closes it.
+/// The closing tag.
 pub const TURN_CLOSE: &str = "\n</turn-context>";
-/// What stands between the frozen text and the turn's context when both are read as one.
+/// The separator between the frozen text and the turn context when both are read as one.
 pub const BEFORE_TURN: &str = "\n\n";
 
 /// Where the turn's context goes.
@@ -35,10 +35,10 @@ pub enum TurnPlacement {
     System,
 }
 
-/// What became of a layer that this person may see.
+/// The status of a layer that this reader may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum SegmentStatus {
     /// In the prompt, whole.
     Included,
     /// In the prompt, with a part cut out.
@@ -47,39 +47,39 @@ pub enum Status {
     Menu,
 }
 
-/// A layer rendered for one occasion.
+/// A rendered layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// The layer.
     pub layer: Arc<Layer>,
-    /// The kind of source its text really came from.
+    /// The kind of its actual source.
     pub kind: &'static str,
     /// The file or text it came from.
     pub origin: Option<Arc<str>>,
-    /// What became of it.
-    pub status: Status,
-    /// Its bytes in the text it is part of, separator and heading included.
+    /// Its status.
+    pub status: SegmentStatus,
+    /// Its byte range, including separator and heading.
     pub range: Range<usize>,
-    /// How many of its first bytes are the separator before it.
+    /// The length of the separator before it, in bytes.
     pub separator: usize,
-    /// What it weighs there.
+    /// Its tokens.
     pub tokens: usize,
-    /// The name of its bytes.
+    /// The hash of its bytes.
     pub hash: ContentHash,
-    /// What was cut out of it.
+    /// The removed part.
     pub cut: Option<Cut>,
 }
 
-/// A stretch of system text that the provider can cache as one.
+/// A range of system text that the provider can cache as a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// How long it stays the same.
+    /// How long it stays unchanged.
     pub class: CacheClass,
     /// Its bytes in the frozen text.
     pub range: Range<usize>,
     /// The layers in it.
     pub layers: Vec<LayerId>,
-    /// What it weighs.
+    /// Its tokens.
     pub tokens: usize,
 }
 
@@ -113,20 +113,20 @@ impl From<Stability> for CacheClass {
 pub struct Frozen {
     /// The text, as the model reads it.
     pub text: Arc<str>,
-    /// Its blocks; a cache breakpoint goes behind each.
+    /// Its blocks; a cache breakpoint follows each.
     pub blocks: Vec<Block>,
     /// Its layers, in physical order.
     pub segments: Vec<Segment>,
-    /// What it weighs.
+    /// Its tokens.
     pub tokens: usize,
-    /// The name of its bytes.
+    /// The hash of its bytes.
     pub fingerprint: ContentHash,
 }
 
 impl Frozen {
-    /// The words of one of its layers with their heading, wherever it stands: the separator is not one of them.
+    /// The text of one of its layers with the heading, without the separator.
     #[must_use]
-    pub fn words(&self, segment: &Segment) -> &str {
+    pub fn text_of(&self, segment: &Segment) -> &str {
         &self.text[segment.range.start + segment.separator..segment.range.end]
     }
 }
@@ -134,22 +134,22 @@ impl Frozen {
 /// A turn layer's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnSegment {
-    /// What it is; its range is within the turn's context, marks included.
+    /// The segment; its range is within the turn context, including the marks.
     pub segment: Segment,
     /// Its text, separator and heading included.
     pub text: Arc<str>,
 }
 
-/// Something the owner should know about a build.
+/// A warning for the owner about a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// A stable name for this kind of warning.
     pub code: &'static str,
     /// The layer it is about, if it is about one.
     pub layer: Option<LayerId>,
-    /// What to know.
+    /// The message.
     pub message: String,
-    /// Whether it speaks of something the person the prompt is for may not know of.
+    /// Whether it mentions something that the reader of the prompt may not see.
     #[serde(skip)]
     pub for_owner: bool,
 }
@@ -163,39 +163,39 @@ pub struct Prompt {
     pub turn: Vec<TurnSegment>,
     /// Where the turn's layers go.
     pub placement: TurnPlacement,
-    /// What was known when it was built.
+    /// The facts of the build.
     pub facts: Arc<BuildFacts>,
 }
 
-/// What was known when a prompt was built, for its report.
+/// The facts of a build, for its report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildFacts {
-    /// The trust that decided.
+    /// The trust decision.
     pub trust: TrustDecision,
-    /// What it may weigh.
-    pub budget: Budget,
-    /// Who counted the tokens.
+    /// The token budget.
+    pub budget: TokenBudget,
+    /// The token counter.
     pub counter: &'static str,
     /// The blueprint's name for reports.
     pub blueprint: Arc<str>,
     /// Whether this is the compact form.
     pub compact: bool,
-    /// What stands between two layers.
+    /// The separator between two layers.
     pub separator: Arc<str>,
-    /// Layers that are lines of the menu now.
+    /// Layers moved to the menu.
     pub in_menu: Vec<Segment>,
-    /// Layers this person may not see.
+    /// Layers this reader may not see.
     pub withheld: Vec<LeftOut>,
-    /// Layers that are not there on this occasion.
+    /// Layers that do not exist on this occasion.
     pub absent: Vec<LeftOut>,
-    /// Layers that are there and have nothing in them.
+    /// Layers without text.
     pub empty: Vec<LeftOut>,
-    /// What the owner should know.
+    /// Warnings for the owner.
     pub warnings: Vec<Warning>,
 }
 
 impl Prompt {
-    /// The turn's context as the model reads it, or `None` if there is nothing to say.
+    /// The turn context as the model reads it, or `None` if it is empty.
     #[must_use]
     pub fn turn_context(&self) -> Option<String> {
         if self.turn.is_empty() {
@@ -220,15 +220,15 @@ impl Prompt {
         out
     }
 
-    /// The turn's context as it follows the frozen text that is sent, with the separator between them. In a request with the
-    /// context in the system prompt this is the last system block.
+    /// The turn context with the separator after the frozen text `frozen`. With the context in the system prompt, this
+    /// is the last system block.
     #[must_use]
     pub fn turn_context_after(&self, frozen: &str) -> Option<String> {
         let turn = self.turn_context()?;
         Some(format!("{}{turn}", self.separator_after(frozen)))
     }
 
-    /// What stands between the frozen text and the turn's context.
+    /// The separator between the frozen text and the turn context.
     #[must_use]
     pub fn before_turn(&self) -> &str {
         self.separator_after(&self.frozen.text)
@@ -254,14 +254,14 @@ impl Prompt {
         self.frozen.tokens + self.turn_tokens()
     }
 
-    /// Whether there is no system prompt to send at all.
+    /// Whether there is no system prompt to send.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.frozen.text.is_empty() && self.turn.is_empty()
     }
 
-    /// The same prompt at another time: only the runtime lines are put into words again. `None` if the new words weigh
-    /// something else or the old ones were cut, for then the budget and the menu have to be decided anew.
+    /// The same prompt at another time: renders only the runtime lines again. `None` if the new lines have another
+    /// token count or the old ones were cut, since the budget must then be computed again.
     #[must_use]
     pub fn at_time(&self, occasion: &Occasion, counter: &dyn TokenCounter) -> Option<Self> {
         let is_clock = |segment: &Segment| segment.layer.source == Source::Dynamic(Dynamic::Runtime);
@@ -290,7 +290,7 @@ impl Prompt {
         Some(out)
     }
 
-    /// What the marks weigh that count as part of the turn's layer at `index`.
+    /// The tokens of the marks that belong to the turn layer at `index`.
     fn marks_weight(&self, index: usize, counter: &dyn TokenCounter) -> usize {
         let (open, close) = self.marks();
         let first = if index == 0 { counter.count(open) } else { 0 };
@@ -313,7 +313,7 @@ fn clock_text(one: &TurnSegment, now: &Moment) -> String {
     text
 }
 
-/// What opens and closes the turn's context: in a system block the layers speak for themselves.
+/// The opening and closing marks of the turn context; empty in a system block.
 pub(crate) fn marks(placement: TurnPlacement) -> (&'static str, &'static str) {
     match placement {
         TurnPlacement::Message => (TURN_OPEN, TURN_CLOSE),

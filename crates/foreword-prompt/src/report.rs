@@ -1,19 +1,19 @@
-//! What went into a prompt, what was left out and why, and what it weighs: the JSON of `foreword build` and
-//! `foreword explain`. The principal's view never names what is withheld, not even by size.
+//! The report of a prompt: its layers, the omitted ones with reasons, and the token counts. The JSON of `foreword build`
+//! and `foreword explain`. The principal's view never mentions withheld layers, not even by size.
 
 use serde::Serialize;
 
 use crate::cut::Cut;
 use crate::layer::{Authority, Stability};
 use crate::plan::LeftOut;
-use crate::prompt::{CacheClass, Prompt, Segment, Status, TurnPlacement, Warning};
+use crate::prompt::{CacheClass, Prompt, Segment, SegmentStatus, TurnPlacement, Warning};
 use crate::text::ContentHash;
 use crate::trust::Trust;
 
-/// Who reads the report.
+/// The reader of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// The person the prompt is for: what they may not see is not there.
+    /// The reader of the prompt: withheld layers are omitted.
     Principal,
     /// The owner: everything, with reasons.
     Owner,
@@ -21,7 +21,7 @@ pub enum View {
 
 /// A block of system text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SystemBlock {
+pub struct SystemBlockReport {
     /// Its text.
     pub text: String,
     /// How long it can be cached.
@@ -39,27 +39,27 @@ pub struct Tokens {
     pub frozen: usize,
     /// The turn's context.
     pub turn: usize,
-    /// Who counted.
+    /// The token counter.
     pub counter: String,
 }
 
-/// The budget and what is left of it.
+/// The budget and the remaining tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BudgetReport {
-    /// What it may weigh.
+    /// The effective limit.
     pub limit: usize,
-    /// What is left.
+    /// The remaining tokens.
     pub remaining: usize,
 }
 
-/// How the trust came about.
+/// The parts of the trust decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TrustReport {
     /// The user's own.
     pub user: Trust,
-    /// The most the place allows.
+    /// The maximum of the situation.
     pub ceiling: Trust,
-    /// What counted.
+    /// The effective trust.
     pub effective: Trust,
 }
 
@@ -81,16 +81,16 @@ pub struct LayerReport {
     pub origin: Option<String>,
     /// Who may see it.
     pub trust: Trust,
-    /// What it weighs; for a line of the menu, what loading it costs.
+    /// Its tokens; for a line of the menu, the tokens of loading it.
     pub tokens: usize,
-    /// What became of it: `included`, `cut`, `menu`; for the owner also `withheld`, `absent`, `empty`.
+    /// Its status: `included`, `cut`, `menu`; for the owner also `withheld`, `absent`, `empty`.
     pub status: &'static str,
     /// Its bytes in `text`.
     pub range: [usize; 2],
-    /// The name of its bytes.
+    /// The hash of its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<ContentHash>,
-    /// What was cut out.
+    /// The removed part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
     /// Why it is not in the prompt.
@@ -102,22 +102,22 @@ pub struct LayerReport {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// The system blocks, in order.
-    pub system: Vec<SystemBlock>,
+    pub system: Vec<SystemBlockReport>,
     /// The turn's context, if it goes in a message.
     pub turn_context: Option<String>,
     /// All of it as the model reads it.
     pub text: String,
-    /// What it weighs.
+    /// The token counts.
     pub tokens: Tokens,
-    /// What it may weigh.
+    /// The token budget.
     pub budget: BudgetReport,
-    /// The name of the frozen bytes.
+    /// The hash of the frozen text.
     pub fingerprint: ContentHash,
-    /// How the trust came about.
+    /// The parts of the trust decision.
     pub trust: TrustReport,
     /// Its layers, in the order the model reads them.
     pub layers: Vec<LayerReport>,
-    /// What to know about this build.
+    /// Warnings of this build.
     pub warnings: Vec<Warning>,
 }
 
@@ -160,12 +160,12 @@ impl Report {
     }
 }
 
-fn system_blocks(prompt: &Prompt) -> Vec<SystemBlock> {
-    let mut blocks: Vec<SystemBlock> = prompt
+fn system_blocks(prompt: &Prompt) -> Vec<SystemBlockReport> {
+    let mut blocks: Vec<SystemBlockReport> = prompt
         .frozen
         .blocks
         .iter()
-        .map(|block| SystemBlock {
+        .map(|block| SystemBlockReport {
             text: prompt.frozen.text[block.range.clone()].to_owned(),
             cache: block.class,
             layers: block.layers.iter().map(ToString::to_string).collect(),
@@ -174,7 +174,7 @@ fn system_blocks(prompt: &Prompt) -> Vec<SystemBlock> {
     if prompt.placement == TurnPlacement::System
         && let Some(turn) = prompt.turn_context()
     {
-        blocks.push(SystemBlock {
+        blocks.push(SystemBlockReport {
             text: format!("{}{turn}", prompt.before_turn()),
             cache: CacheClass::None,
             layers: prompt.turn.iter().map(|one| one.segment.layer.id.to_string()).collect(),
@@ -191,7 +191,7 @@ fn layers(prompt: &Prompt, view: View) -> Vec<LayerReport> {
     for (index, one) in prompt.turn.iter().enumerate() {
         let mut layer = included(&one.segment, turn_at + prompt.before_turn().len());
         if index == 0 {
-            // What stands between the frozen text and the turn belongs to the turn's first layer: ranges tile the text.
+            // The separator before the turn context belongs to its first layer, so that the ranges tile the text.
             layer.range[0] = turn_at;
         }
         out.push(layer);
@@ -222,9 +222,9 @@ fn included(segment: &Segment, offset: usize) -> LayerReport {
         trust: layer.trust,
         tokens: segment.tokens,
         status: match segment.status {
-            Status::Included => "included",
-            Status::Cut => "cut",
-            Status::Menu => "menu",
+            SegmentStatus::Included => "included",
+            SegmentStatus::Cut => "cut",
+            SegmentStatus::Menu => "menu",
         },
         range: [offset + segment.range.start, offset + segment.range.end],
         hash: Some(segment.hash),

@@ -1,5 +1,5 @@
-//! Texts that are edited while the program runs: the template and the mutable layers, as they were at one moment. A
-//! value that a build takes in; who keeps them, and how, is not known here.
+//! Texts edited at run time: a snapshot of the template and the mutable layers. A value passed to a build, independent
+//! of the store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ pub struct StoredLayer {
     pub version: u64,
     /// The text.
     pub text: Arc<str>,
-    /// Whether it is a built-in default, in which `{soul}` has its meaning. What somebody wrote is what it is.
+    /// Whether it is a built-in default, in which `{soul}` is replaced. Edited text is used verbatim.
     pub is_default: bool,
 }
 
-/// What is stored at one moment. Cheap to compare: the same texts have the same [`identity`](Self::identity).
+/// A snapshot of the stored texts. Cheap to compare: equal texts have the same [`identity`](Self::identity).
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ impl StoredTexts {
         Self { blueprint: blueprint.into(), template, layers, identity }
     }
 
-    /// The same if `text` had been stored as the template just now: the next version, unless it says what is stored already.
+    /// The snapshot after storing `text` as the template: the next version, unless the text is unchanged.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -96,7 +96,8 @@ impl StoredTexts {
         self.template.as_ref()
     }
 
-    /// The text of a layer of `blueprint`, if there is one: another blueprint's layer of the same name is another layer.
+    /// The text of a layer of `blueprint`, if there is one. Layers of other blueprints are distinct, even with the same
+    /// name.
     #[must_use]
     pub fn layer(&self, blueprint: &str, id: &LayerId) -> Option<&StoredLayer> {
         self.layers.get(id).filter(|_| *self.blueprint == *blueprint)
@@ -107,7 +108,7 @@ impl StoredTexts {
         self.layers.iter()
     }
 
-    /// The name of all of it.
+    /// The hash of the snapshot.
     #[must_use]
     pub fn identity(&self) -> ContentHash {
         self.identity
@@ -129,7 +130,7 @@ fn identity(
     ContentHash::of_parts(parts.iter().map(String::as_str))
 }
 
-/// Which versions of the stored texts a prompt was built from. What came from a file or a built-in text is not here.
+/// The versions of the stored texts a prompt was built from. Excludes files and built-in texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct StoredVersions {
     /// The template's.
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_texts_are_the_same_and_any_change_is_told_apart() {
+    fn identity_changes_with_any_text() {
         let all = [
             stored(None, &[]),
             stored(Some((1, "a")), &[]),

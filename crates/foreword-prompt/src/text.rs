@@ -1,4 +1,4 @@
-//! Text as prompts hold it: `\n` line ends, and a content hash that names it. Never renders anything.
+//! Text in prompts: `\n` line ends, and content hashes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The name of a text by its content, printed as `blake3:…`.
+/// A content hash, printed as `blake3:…`.
 ///
 /// ```
 /// use foreword_prompt::text::ContentHash;
@@ -30,7 +30,7 @@ impl ContentHash {
         &self.0
     }
 
-    /// The hash of several texts in order, where moving a byte from one to the next gives another hash.
+    /// The hash of several texts in order; unambiguous about their boundaries.
     #[must_use]
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hasher = blake3::Hasher::new();
@@ -60,9 +60,9 @@ impl Serialize for ContentHash {
     }
 }
 
-/// A text that names no content.
+/// An invalid content hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no content hash: it begins with `blake3:` and has 64 hexadecimal digits")]
+#[error("`{0}` is not a content hash: write `blake3:` and 64 hexadecimal digits")]
 pub struct BadContentHash(pub String);
 
 impl FromStr for ContentHash {
@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for ContentHash {
     }
 }
 
-/// `text` with every line end as `\n`, so that the same words are the same bytes on every machine.
+/// `text` with `\n` line ends, so that the same text has the same bytes on every machine.
 ///
 /// ```
 /// use foreword_prompt::text::normalise_line_ends;
@@ -95,7 +95,7 @@ pub fn normalise_line_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// `number` with a comma between thousands, as menus and reports print it.
+/// `number` with a thousands separator, as in menus and reports.
 ///
 /// ```
 /// assert_eq!(foreword_prompt::text::with_thousands(3847), "3,847");

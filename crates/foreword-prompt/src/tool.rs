@@ -1,5 +1,5 @@
-//! A tool as the model reads of it: name, description, parameters, and the trust it takes to see it. Deliberately
-//! knows nothing of running tools, nor of any provider's wire form.
+//! A tool as described to the model: name, description, parameters, and the required trust. Independent of tool
+//! execution and of provider formats.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ use crate::trust::Trust;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// What the model calls it.
+    /// Its name.
     pub name: String,
     /// When to use it and what comes back, for the model to read.
     pub description: String,
-    /// What it takes, in the order a person would say it.
+    /// Its parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// The least trust at which the model hears of it and may call it.
+    /// The minimum trust for seeing and calling it.
     pub trust: Trust,
-    /// The JSON Schema of what it takes, as text, if `parameters` can't say it: a tool from elsewhere may take anything.
-    /// The model is sent this one; `parameters` still name what is in it.
+    /// The JSON Schema of its input as text, if `parameters` cannot express it, as for a tool of an MCP server. The
+    /// model receives this schema; `parameters` still list its properties.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Arc<str>>,
 }
@@ -38,13 +38,13 @@ pub struct ToolSpec {
 /// One parameter of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
-    /// What the model calls it.
+    /// Its name.
     pub name: String,
     /// What kind of value it takes.
     pub kind: ParameterKind,
     /// What it means, for the model to read.
     pub description: String,
-    /// Whether a call without it is refused.
+    /// Whether a call without it is rejected.
     pub required: bool,
 }
 
@@ -60,7 +60,7 @@ pub enum ParameterKind {
     Boolean,
     /// One of these words.
     Choice(Vec<String>),
-    /// Whatever the tool's own schema says.
+    /// Defined by the tool's own schema.
     Any,
 }
 
@@ -77,14 +77,14 @@ impl ToolSpec {
         }
     }
 
-    /// The same tool with one more parameter.
+    /// Adds a parameter.
     #[must_use]
     pub fn with(mut self, parameter: Parameter) -> Self {
         self.parameters.push(parameter);
         self
     }
 
-    /// The tool as it is called, with `?` after what may be left out: `read_file(path, from?, lines?)`.
+    /// The signature, with `?` after optional parameters: `read_file(path, from?, lines?)`.
     #[must_use]
     pub fn signature(&self) -> String {
         let parameters: Vec<String> = self
@@ -119,7 +119,7 @@ impl ParameterKind {
 }
 
 impl fmt::Display for ParameterKind {
-    /// As it stands in a prompt: `string`, or the words themselves, `private|shared|social`.
+    /// As shown in a prompt: `string`, or the choices, `private|shared|social`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::String => f.write_str("string"),
@@ -136,12 +136,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_without_parameters_is_called_with_empty_brackets() {
+    fn tool_without_parameters_is_called_with_empty_brackets() {
         assert_eq!(ToolSpec::new("clock", "Tells the time.", Trust::Public).signature(), "clock()");
     }
 
     #[test]
-    fn a_choice_is_shown_as_its_words() {
+    fn choice_is_shown_as_alternatives() {
         assert_eq!(ParameterKind::choice(["private", "shared"]).to_string(), "private|shared");
         assert_eq!(ParameterKind::Integer.to_string(), "integer");
     }

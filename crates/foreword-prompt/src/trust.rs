@@ -1,5 +1,5 @@
-//! Who may see what. Trust has no order to compare with: it offers [`Trust::meet`] and [`Trust::permits`], so that
-//! nobody can compare the wrong way round.
+//! Trust levels. They have no `Ord`, to prevent comparisons in the wrong direction: use [`Trust::meet`] and
+//! [`Trust::permits`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Trust {
-    /// Anyone at all. Whoever is not known is `public`.
+    /// Everybody. Unknown senders are `public`.
     #[default]
     Public,
     /// Known, but not close: most of a group chat.
@@ -33,19 +33,19 @@ impl Trust {
     /// All levels, from the least to the most trusted.
     pub const ALL: [Self; 4] = [Self::Public, Self::Familiar, Self::Inner, Self::Full];
 
-    /// What both allow: the lower of the two.
+    /// The lower of the two.
     #[must_use]
     pub fn meet(self, other: Self) -> Self {
         if self.permits(other) { other } else { self }
     }
 
-    /// What satisfies both where each is needed: the higher of the two.
+    /// The higher of the two.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         if self.permits(other) { self } else { other }
     }
 
-    /// Whether somebody of this trust may see what needs `needed`.
+    /// Whether this trust is sufficient for `needed`.
     #[must_use]
     pub fn permits(self, needed: Self) -> bool {
         self.level() >= needed.level()
@@ -62,7 +62,7 @@ impl Trust {
         }
     }
 
-    /// The trust a word stands for at run time, where an unknown word must not open anything: `public`.
+    /// The trust for a word at run time, where an unknown word must grant nothing: `public`.
     ///
     /// Configuration uses [`FromStr`], where an unknown word is an error.
     ///
@@ -92,7 +92,7 @@ impl fmt::Display for Trust {
     }
 }
 
-/// A word that is no trust level.
+/// An unknown trust level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown trust `{0}`: use `public`, `familiar`, `inner` or `full`")]
 pub struct UnknownTrust(pub String);
@@ -108,7 +108,7 @@ impl FromStr for Trust {
     }
 }
 
-/// How an effective trust came about. It is the lowest of its parts and never more than any of them.
+/// An effective trust and its parts. It is the lowest of its parts.
 ///
 /// ```
 /// use foreword_prompt::trust::{Trust, TrustDecision};
@@ -128,7 +128,7 @@ impl TrustDecision {
         Self { user, ceiling }
     }
 
-    /// The same decision when somebody of trust `audience` can read along.
+    /// The decision when an audience of trust `audience` can read along.
     #[must_use]
     pub fn heard_by(self, audience: Trust) -> Self {
         Self { ceiling: self.ceiling.meet(audience), ..self }
@@ -140,13 +140,13 @@ impl TrustDecision {
         self.user
     }
 
-    /// The most the place allows.
+    /// The maximum of the situation.
     #[must_use]
     pub fn ceiling(self) -> Trust {
         self.ceiling
     }
 
-    /// What counts: the lower of the two.
+    /// The effective trust: the lower of the two.
     #[must_use]
     pub fn effective(self) -> Trust {
         self.user.meet(self.ceiling)
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_trust_word_is_public_at_run_time_and_an_error_in_configuration() {
+    fn unknown_trust_word_is_public_or_a_configuration_error() {
         assert_eq!(Trust::from_word("owner"), Trust::Public);
         let error = "owner".parse::<Trust>().unwrap_err();
         assert_eq!(error.to_string(), "unknown trust `owner`: use `public`, `familiar`, `inner` or `full`");

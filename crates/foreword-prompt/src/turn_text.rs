@@ -1,5 +1,5 @@
-//! Text that exists for one turn only. It may hold framed text from outside; frozen layers take plain text, and there
-//! is no way from here to there.
+//! Text for one turn only. It may contain framed text from outside. Frozen layers accept only plain text, and there is
+//! no conversion.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::content::Content;
 use crate::menu::Menu;
 use crate::untrusted::Framed;
 
-/// A turn layer's text, put together from our own words and framed text from outside.
+/// The text of a turn layer, composed of our own text and framed text from outside.
 ///
 /// ```
 /// use foreword_prompt::turn_text::TurnText;
@@ -18,13 +18,13 @@ use crate::untrusted::Framed;
 pub struct TurnText(String);
 
 impl TurnText {
-    /// Starts with our own words.
+    /// Starts with our own text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// Adds our own words.
+    /// Adds our own text.
     pub fn push(&mut self, text: &str) {
         self.0.push_str(text);
     }
@@ -34,7 +34,7 @@ impl TurnText {
         self.0.push_str(framed.as_str());
     }
 
-    /// Whether there is nothing to read in it.
+    /// Whether it contains only white space.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.0.trim().is_empty()
@@ -45,16 +45,16 @@ impl TurnText {
     }
 }
 
-/// What a source gave for a turn layer.
+/// The content of a turn layer's source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnContent {
-    /// There is nothing, and why.
+    /// Absent, with the reason.
     Absent(String),
-    /// It is there and has nothing in it.
+    /// Present but empty.
     Empty,
-    /// Our own words, perhaps with framed text in them.
+    /// Our own text, possibly with framed text in it.
     Text(TurnText),
-    /// Words that are shared between turns.
+    /// Text shared between turns.
     Shared(Arc<str>),
     /// The memory menu.
     Menu(Menu),

@@ -1,11 +1,10 @@
-//! The ways to language models: wire dialects as pure codecs, one transport, provider rows as data, and a model that
-//! needs no network. Knows nothing of conversations, databases or the environment.
+//! Clients of model providers: the wire dialects as pure codecs and one HTTP transport. Knows nothing about
+//! conversations, databases or the environment. The offline model is a crate of its own, `foreword-offline`.
 
 pub mod dialect;
+mod error_response;
 mod http;
 mod mask;
-pub mod offline;
-mod refusal;
 mod retry_after;
 
 pub use http::{Clock, HttpModel};

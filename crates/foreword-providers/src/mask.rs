@@ -1,15 +1,15 @@
-//! Keeps keys out of what is shown: the ones we know, letter for letter, and whatever looks like one.
+//! Masks secrets in text: known keys exactly, and anything that looks like a key.
 
 const MASK: &str = "[masked]";
 
-/// What ends a text that was cut.
+/// The ellipsis at the end of truncated text.
 const CUT: char = '…';
 
-/// Shorter ones are no secret, and would black out ordinary words.
-const SHORTEST_SECRET: usize = 4;
+/// Shorter values are not masked: that would black out ordinary words.
+const MIN_SECRET_LEN: usize = 4;
 
-/// How keys begin.
-const BEGINNINGS: [&str; 14] = [
+/// Prefixes of API keys.
+const KEY_PREFIXES: [&str; 14] = [
     "sk-",
     "sk_",
     "pk-",
@@ -26,13 +26,13 @@ const BEGINNINGS: [&str; 14] = [
     "r8_",
 ];
 
-/// `text` without any of `secrets`, and without the beginning of one at its end, if it was cut there.
+/// `text` without `secrets`, and without the start of a secret where truncation cut it.
 pub(crate) fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
     let mut masked = text.to_owned();
-    for secret in secrets.into_iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
+    for secret in secrets.into_iter().filter(|secret| secret.len() >= MIN_SECRET_LEN) {
         masked = masked.replace(secret, MASK);
         let Some(kept) = masked.strip_suffix(CUT) else { continue };
-        let beginnings = (SHORTEST_SECRET..secret.len()).rev().filter_map(|end| secret.get(..end));
+        let beginnings = (MIN_SECRET_LEN..secret.len()).rev().filter_map(|end| secret.get(..end));
         let whole = beginnings.filter_map(|beginning| kept.strip_suffix(beginning)).next();
         if let Some(whole) = whole {
             masked = format!("{whole}{MASK}{CUT}");
@@ -41,7 +41,7 @@ pub(crate) fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>
     masked
 }
 
-/// `text` without any of `secrets`, and without anything that looks like a key.
+/// `text` without `secrets` and without anything that looks like a key.
 pub(crate) fn mask<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
     let masked = without(text, secrets);
     let mut result = String::with_capacity(masked.len());
@@ -64,8 +64,8 @@ fn is_of_key(c: char) -> bool {
 
 fn looks_like_a_key(word: &str) -> bool {
     let has = |is: fn(&char) -> bool| word.chars().any(|c| is(&c));
-    let begins = BEGINNINGS.iter().any(|beginning| word.starts_with(beginning));
-    // A provider that shows a part of a key fills it up with these.
+    let begins = KEY_PREFIXES.iter().any(|beginning| word.starts_with(beginning));
+    // Providers mask parts of a key with these characters.
     let half_shown = word.contains("***") || word.contains('•');
     let mixed = word.len() >= 32
         && has(char::is_ascii_lowercase)
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_never_shown_whether_it_is_ours_or_only_looks_like_one() {
+    fn keys_and_key_like_strings_are_masked() {
         for (text, expected) in [
             ("invalid key: swordfish!", "invalid key: [masked]!"),
             (
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_cut_is_masked_as_far_as_it_is_there() {
+    fn truncated_key_is_masked() {
         for (text, expected) in [
             ("key swordf…", "key [masked]…"),
             ("key swor…", "key [masked]…"),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_words_stay() {
+    fn ordinary_text_is_not_masked() {
         for text in [
             "model: claude-sonnet-4-5-20250929 was not found",
             "see https://docs.example.com/Errors/2026/Prompt-Too-Long-123",

@@ -1,4 +1,4 @@
-//! How long a provider wants to be left alone, by the headers of its refusal. Reads no clock.
+//! Parses the `retry-after` headers of a response. Reads no clock.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use jiff::civil;
 use jiff::fmt::{rfc2822, strtime};
 use jiff::tz::TimeZone;
 
-/// Nobody means a longer one; and a number is not to run over anywhere.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+/// The upper limit of a parsed delay, which prevents overflow.
+const MAX_DELAY: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// How long to wait: `retry-after-ms`, else `retry-after` in seconds or as a date. A moment that has passed is now.
-/// Whoever calls decides how much of it to obey.
+/// The delay from `retry-after-ms`, otherwise from `retry-after` in seconds or as a date. A date in the past is a delay
+/// of zero. The caller limits the delay.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,10 +35,10 @@ fn seconds(value: &str, per_second: f64) -> Option<Duration> {
     if number.is_nan() {
         return None;
     }
-    Some(Duration::try_from_secs_f64((number / per_second).max(0.0)).unwrap_or(LONGEST).min(LONGEST))
+    Some(Duration::try_from_secs_f64((number / per_second).max(0.0)).unwrap_or(MAX_DELAY).min(MAX_DELAY))
 }
 
-/// The three forms of a date in HTTP, of which only the first is still written.
+/// The three HTTP date formats, of which two are obsolete.
 fn date(value: &str) -> Option<Timestamp> {
     let value = value.trim();
     if let Ok(at) = rfc2822::parse(value) {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_to_be_left_alone_is_read_in_every_form() {
+    fn retry_after_is_parsed_in_every_form() {
         for (name, value, milliseconds) in [
             ("retry-after", "3", Some(3_000)),
             ("retry-after", " 0.25 ", Some(250)),
@@ -76,12 +76,12 @@ mod tests {
         ] {
             assert_eq!(read(name, value), milliseconds.map(Duration::from_millis), "{name}: {value}");
         }
-        assert_eq!(read("retry-after", "1e300"), Some(LONGEST));
-        assert_eq!(read("retry-after", "inf"), Some(LONGEST));
+        assert_eq!(read("retry-after", "1e300"), Some(MAX_DELAY));
+        assert_eq!(read("retry-after", "inf"), Some(MAX_DELAY));
     }
 
     #[test]
-    fn milliseconds_win_because_they_say_more() {
+    fn milliseconds_take_precedence() {
         let both = |name: &str| Some(if name == "retry-after-ms" { "250" } else { "1" });
         assert_eq!(retry_after(both, Timestamp::from_micros(0)), Some(Duration::from_millis(250)));
     }

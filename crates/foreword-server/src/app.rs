@@ -1,4 +1,4 @@
-//! What every request can reach.
+//! The state shared by all request handlers.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use foreword_agent::agent::Agent;
+use foreword_agent::clock_and_rng::ClockAndRng;
 use foreword_agent::memory::Memory;
-use foreword_agent::surroundings::Surroundings;
 use foreword_core::id::NodeId;
 use foreword_core::provider::Secret;
 use foreword_core::timestamp::Timestamp;
@@ -20,58 +20,58 @@ use foreword_workspace::workspace::Workspace;
 use tokio::sync::{Notify, watch};
 
 use crate::auth::PageLinks;
-use crate::auth::keeper::TokenKeeper;
 use crate::auth::limits::Limits;
-use crate::health::WriteProbe;
+use crate::auth::token_cache::TokenCache;
 use crate::live::Live;
+use crate::middleware::traffic::Traffic;
+use crate::operations::health::WriteProbe;
 use crate::overhead::Overhead;
 use crate::page::PageFiles;
 use crate::proxy::record::Recording;
-use crate::proxy::{Budgets, KeptWords, Upstreams};
-use crate::traffic::Traffic;
+use crate::proxy::{PromptCache, Upstreams};
 
-/// What a server is made of.
+/// The parts a server is built from.
 pub struct ServerParts {
-    /// Who answers.
+    /// The agent that answers.
     pub agent: Agent,
-    /// The workspace.
+    /// The workspace with configuration and prompt files.
     pub workspace: Arc<Workspace>,
-    /// What lasts.
+    /// The database.
     pub store: Store,
-    /// Where events go.
+    /// Records events.
     pub recorder: Recorder,
-    /// The queue in front of the stored ones.
+    /// The queue of events that wait to be stored.
     pub events: EventQueue,
-    /// What is counted.
+    /// The metrics of the agent.
     pub metrics: Metrics,
-    /// The time and chance.
-    pub surroundings: Arc<dyn Surroundings>,
-    /// This process.
+    /// The clock and the random number generator.
+    pub clock_and_rng: Arc<dyn ClockAndRng>,
+    /// The id of this process.
     pub node: NodeId,
-    /// What the environment holds for those whom the configuration names.
+    /// Reads secrets from the environment variables that the configuration names.
     pub secrets: Arc<dyn Secrets>,
-    /// A folder with the files of the page, for whoever works on them; `None` for those built in.
+    /// A directory with the web page's files, for development; `None` uses the built-in files.
     pub page: Option<PathBuf>,
 }
 
-/// Secrets out of the environment, which only the binary reads.
+/// Secrets from the environment. Only the binary reads environment variables.
 pub trait Secrets: Send + Sync {
-    /// The value of a variable, if it has one.
+    /// The value of a variable, if it is set.
     fn variable(&self, name: &str) -> Option<Secret>;
 }
 
-/// How far a server is.
+/// The lifecycle stage of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// What others have left is being taken up.
+    /// Interrupted work is being resumed.
     Starting,
-    /// It takes what comes.
+    /// Requests are accepted.
     Ready,
-    /// It finishes what is under way.
+    /// Running requests and turns are drained.
     Stopping,
 }
 
-/// What every request can reach. Clones are the same.
+/// The state shared by all request handlers. Clones share it.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
 
@@ -82,25 +82,24 @@ pub(crate) struct Inner {
     pub(crate) recorder: Recorder,
     pub(crate) events: EventQueue,
     pub(crate) metrics: Metrics,
-    pub(crate) surroundings: Arc<dyn Surroundings>,
+    pub(crate) clock_and_rng: Arc<dyn ClockAndRng>,
     pub(crate) node: NodeId,
     pub(crate) secrets: Arc<dyn Secrets>,
-    pub(crate) tokens: TokenKeeper,
+    pub(crate) tokens: TokenCache,
     pub(crate) page_links: PageLinks,
     pub(crate) page: PageFiles,
-    /// Where it listens.
+    /// The address the server listens on.
     pub(crate) address: SocketAddr,
-    /// Since when.
+    /// When the server started.
     pub(crate) started: Timestamp,
     pub(crate) recording: Recording,
     pub(crate) upstreams: Upstreams,
-    pub(crate) kept_words: KeptWords,
-    pub(crate) budgets: Budgets,
-    pub(crate) limits: Arc<Limits>,
+    pub(crate) prompt_cache: PromptCache,
+    pub(crate) limits: Limits,
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
     pub(crate) write_probe: WriteProbe,
-    /// Told when an answer that was given up is to be sent again.
+    /// Notified when a failed delivery is to be retried.
     pub(crate) retry_deliveries: Notify,
     stage: watch::Sender<Stage>,
     pub(crate) memory: Memory,
@@ -124,17 +123,17 @@ impl App {
             recorder,
             events,
             metrics,
-            surroundings,
+            clock_and_rng,
             node,
             secrets,
             page,
         } = parts;
-        let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
-        let started = surroundings.timestamp();
+        let tokens = TokenCache::new(store.clone(), Arc::clone(&clock_and_rng));
+        let started = clock_and_rng.timestamp();
         let memory = Memory::new(store.clone());
         let live =
-            Live::new(&agent, &store, &surroundings, workspace.snapshot().config.server.limits.connections);
-        let limits = Arc::new(Limits::new(store.clone(), Arc::clone(&surroundings)));
+            Live::new(&agent, &store, &clock_and_rng, workspace.snapshot().config.server.limits.connections);
+        let limits = Limits::new(Arc::clone(agent.spending().tokens()));
         Self(Arc::new(Inner {
             agent,
             workspace,
@@ -142,7 +141,7 @@ impl App {
             recorder,
             events,
             metrics,
-            surroundings,
+            clock_and_rng,
             node,
             secrets,
             tokens,
@@ -152,8 +151,7 @@ impl App {
             started,
             recording: Recording::default(),
             upstreams: Upstreams::default(),
-            kept_words: KeptWords::default(),
-            budgets: Budgets::default(),
+            prompt_cache: PromptCache::default(),
             limits,
             traffic: Traffic::default(),
             overhead: Overhead::default(),
@@ -165,32 +163,31 @@ impl App {
         }))
     }
 
-    /// The configuration that is in force.
+    /// The current configuration.
     pub(crate) fn config(&self) -> Arc<Config> {
         Arc::clone(&self.workspace.snapshot().config)
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.surroundings.timestamp()
+        self.clock_and_rng.timestamp()
     }
 
-    /// How far it is.
     pub(crate) fn stage(&self) -> Stage {
         *self.stage.borrow()
     }
 
-    /// Whether it has been told to stop: what is under way goes on, and nothing new is sent here.
+    /// Whether the server is draining: running work continues, new requests are refused.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stage() == Stage::Stopping
     }
 
-    /// Waits until it has been told to stop.
+    /// Waits until the server starts to drain.
     pub(crate) async fn until_stopping(&self) {
-        // The sender is here: it can't be gone.
+        // `self` owns the sender, so the channel can't be closed.
         let _ = self.stage.subscribe().wait_for(|stage| *stage == Stage::Stopping).await;
     }
 
-    /// Notes that what was left by others is taken up. One that is stopping stays so.
+    /// Marks the server as ready. Has no effect while it drains.
     pub(crate) fn ready(&self) {
         self.stage.send_if_modified(|stage| {
             let starting = *stage == Stage::Starting;
@@ -201,7 +198,7 @@ impl App {
         });
     }
 
-    pub(crate) fn stop(&self) {
+    pub(crate) fn start_draining(&self) {
         self.stage.send_replace(Stage::Stopping);
         self.live.stop();
     }

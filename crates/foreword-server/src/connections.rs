@@ -1,5 +1,4 @@
-//! Connections: taken up to a limit, encrypted if there is a certificate, each with a time for its head and its body, and let
-//! go of in order.
+//! Accepts and serves connections: a connection limit, TLS, read and write timeouts, and graceful shutdown.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,214 +19,219 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt as _;
 
 use crate::app::App;
-use crate::body_clock::{Ended, Timed};
-use crate::counted_body::Counted;
-use crate::cross_origin::NamedPage;
-use crate::gentle_close::GentleClose;
-use crate::health;
+use crate::body_timeout::{EndOfBody, TimeoutBody};
+use crate::counted_body::CountedBody;
+use crate::cross_origin::AllowedOrigin;
+use crate::lingering_close::LingeringClose;
+use crate::operations::health;
 use crate::page;
-use crate::patient_writes::PatientWrites;
 use crate::proxy;
+use crate::router::DROP_IN_ROUTES;
 use crate::tls::Certificate;
 
-/// How many may ask a server that is stopping, at once.
-const MOST_LATE: usize = 64;
-/// How long to wait when the machine has no more sockets to give.
-const OUT_OF_SOCKETS: Duration = Duration::from_millis(50);
-/// The most headers of a request.
-const MOST_HEADERS: usize = 100;
-/// The longest head of a request, in bytes: what is longer is answered with 431.
-const LONGEST_HEAD: usize = 128 * 1024;
-/// How many times as long as a head may take a client may read nothing.
-const READS_NOTHING: u32 = 10;
+/// The connection limit while the server drains.
+const MAX_CONNECTIONS_WHILE_DRAINING: usize = 64;
+/// The delay before `accept` is retried when the process is out of file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
+const MAX_HEADERS: usize = 100;
+/// The maximum size of the request head. Larger ones get 431.
+const MAX_HEADER_BYTES: usize = 128 * 1024;
+/// The write timeout, as a multiple of the read timeout.
+const WRITE_TIMEOUT_FACTOR: u32 = 10;
 
-/// Where connections come in.
-pub(crate) struct Entrance {
+/// A bound listener and what it serves.
+pub(crate) struct HttpListener {
     pub(crate) listener: TcpListener,
     pub(crate) router: Router,
-    /// If connections are to be encrypted.
+    /// Serves TLS if set.
     pub(crate) certificate: Option<Certificate>,
 }
 
-/// What every connection is given.
+/// Serves connections.
 #[derive(Clone)]
 struct Service {
     http: http1::Builder,
     router: Router,
     app: App,
-    /// How long the head of a request may take, and the body between two pieces.
-    patience: Duration,
-    /// Whether they come to a server that is stopping.
-    is_late: bool,
+    /// The timeout of the request head, and between two frames of a body.
+    read_timeout: Duration,
+    /// Whether the server is draining.
+    is_draining: bool,
 }
 
-/// Takes connections until it is told to stop, then lets those there are come to an end.
-pub(crate) async fn serve(entrance: Entrance, app: App) {
-    let Entrance { listener, router, certificate } = entrance;
+/// Accepts connections until the server stops, then drains them.
+pub(crate) async fn serve(http: HttpListener, app: App) {
+    let HttpListener { listener, router, certificate } = http;
     let limits = app.config().server.limits;
     let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let permits = Arc::new(Semaphore::new(limits.connections));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.header)
-        .max_headers(MOST_HEADERS)
-        .max_header_size(LONGEST_HEAD);
-    let service = Service { http, router, app: app.clone(), patience: limits.header, is_late: false };
+        .max_headers(MAX_HEADERS)
+        .max_header_size(MAX_HEADER_BYTES);
+    let service = Service { http, router, app: app.clone(), read_timeout: limits.header, is_draining: false };
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = app.until_stopping() => break,
         };
         let Ok((stream, peer)) = accepted else {
-            tokio::time::sleep(OUT_OF_SOCKETS).await;
+            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
-        // Who comes when all places are taken is let go at once, which a client can tell from a server that hangs.
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-        // A streamed answer is many small pieces: none of them waits for the one before to be acknowledged.
+        // Over the limit the connection is closed at once, so that clients don't mistake the server for one that hangs.
+        let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else { continue };
+        // Streamed answers are many small writes: Nagle's algorithm would delay them.
         let _ = stream.set_nodelay(true);
         let (service, certificate) = (service.clone(), certificate.clone());
         tokio::spawn(async move {
-            service.welcome(stream, certificate, peer).await;
-            // What goes on as a WebSocket has a place among those.
-            drop(place);
+            service.accept(stream, certificate, peer).await;
+            // An upgraded WebSocket holds a permit of its own.
+            drop(permit);
         });
     }
     let drain = app.config().server.drain;
     let ended = tokio::time::timeout(drain, async {
-        // Every place free again is every connection ended. Turns may go on that nobody waits for.
-        let _ = places.acquire_many(all).await;
+        // All permits are free when all connections have ended. Turns may still run without a client.
+        let _ = permits.acquire_many(all).await;
         app.agent.until_idle().await;
     });
     tokio::select! {
         _ = ended => {}
-        () = late(&listener, &service, certificate.as_ref()) => {}
+        () = serve_while_draining(&listener, &service, certificate.as_ref()) => {}
     }
 }
 
-/// Answers new connections while the server drains: the page's files are served, so that a page which is open can load its
-/// parts and say what is going on, and everything else gets 503. `/readyz` is asked by those who send clients elsewhere, and they take
-/// a server that they can't reach for one that has failed.
-async fn late(listener: &TcpListener, service: &Service, certificate: Option<&Certificate>) {
+/// Answers new connections while the server drains: serves the page's files, so that an open page can load its parts
+/// and show the state, and answers everything else with 503. Load balancers poll `/readyz` and treat an unreachable
+/// server as failed.
+async fn serve_while_draining(listener: &TcpListener, service: &Service, certificate: Option<&Certificate>) {
     let mut service = service.clone();
     service.http.keep_alive(false);
-    service.is_late = true;
-    // They go when this does.
-    let mut coming = JoinSet::new();
+    service.is_draining = true;
+    // Dropping the set aborts the connections.
+    let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) if coming.len() < MOST_LATE => {
-                    coming.spawn(service.clone().welcome(stream, certificate.cloned(), peer));
+                Ok((stream, peer)) if connections.len() < MAX_CONNECTIONS_WHILE_DRAINING => {
+                    connections.spawn(service.clone().accept(stream, certificate.cloned(), peer));
                 }
                 Ok(_) => {}
-                Err(_) => tokio::time::sleep(OUT_OF_SOCKETS).await,
+                Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
             },
-            Some(_) = coming.join_next() => {}
+            Some(_) = connections.join_next() => {}
         }
     }
 }
 
 impl Service {
-    async fn welcome(self, stream: TcpStream, certificate: Option<Certificate>, peer: SocketAddr) {
-        let Some(certificate) = certificate else { return self.connection(stream, peer).await };
-        // Who does not know how to begin in time is no client.
-        let greeted = tokio::time::timeout(self.patience, certificate.acceptor().accept(stream)).await;
-        if let Ok(Ok(stream)) = greeted {
-            Box::pin(self.connection(stream, peer)).await;
+    async fn accept(self, stream: TcpStream, certificate: Option<Certificate>, peer: SocketAddr) {
+        let Some(certificate) = certificate else { return self.serve(stream, peer).await };
+        // A client that does not finish the TLS handshake in time is dropped.
+        let handshake = tokio::time::timeout(self.read_timeout, certificate.acceptor().accept(stream)).await;
+        if let Ok(Ok(stream)) = handshake {
+            Box::pin(self.serve(stream, peer)).await;
         }
     }
 
-    /// Serves one connection: to its end, or to the end of the request it is at when the server stops.
-    async fn connection<I>(self, stream: I, peer: SocketAddr)
+    /// Serves one connection to its end, or to the end of the current request when the server stops.
+    async fn serve<I>(self, stream: I, peer: SocketAddr)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (http, app, patience) = (self.http.clone(), self.app.clone(), self.patience);
-        let is_late = self.is_late;
+        let (http, app, read_timeout) = (self.http.clone(), self.app.clone(), self.read_timeout);
+        let is_draining = self.is_draining;
         let service = service_fn(move |request: http::Request<Incoming>| {
-            // What only passes goes the short way.
-            let passes = proxy::endpoint(request.uri().path());
+            // Drop-in endpoints bypass the router.
+            let dialect = proxy::endpoint(request.uri().path());
             let service = self.clone();
             async move {
                 let path = request.uri().path();
-                if service.is_late && !(health::is_asked(path) || page::is_asked(path)) {
+                if service.is_draining && !(health::is_health_path(path) || page::is_page_path(path)) {
                     return Ok::<_, Infallible>(service.refuse());
                 }
-                let page = NamedPage::of(request.headers(), &service.app);
-                if let Some(permission) = page.as_ref().and_then(|page| page.permission(&request)) {
-                    let under_way = service.app.traffic.request();
-                    return Ok(permission.map(|body| Counted::new(body, under_way)));
+                let page = AllowedOrigin::of(request.headers(), &service.app);
+                if let Some(preflight) = page.as_ref().and_then(|page| page.preflight(&request)) {
+                    let in_flight = service.app.traffic.start_request();
+                    return Ok(preflight.map(|body| CountedBody::new(body, in_flight)));
                 }
-                let mut response = match passes {
-                    Some(dialect) => service.pass(dialect, peer, request).await,
-                    None => service.answer(request).await,
+                let mut response = match dialect {
+                    Some(dialect) => service.proxy(dialect, peer, request).await,
+                    None => service.route(request).await,
                 };
                 if let Some(page) = page {
-                    page.shown(response.headers_mut());
+                    page.add_headers(response.headers_mut());
                 }
                 Ok(response)
             }
         });
-        let stream = GentleClose::new(stream);
-        let hurry = stream.hurry();
-        let stream = TokioIo::new(PatientWrites::new(stream, patience * READS_NOTHING));
+        let stream = LingeringClose::new(stream);
+        let close_now = stream.close_now();
+        let mut stream = TimeoutWriter::new(stream);
+        stream.set_timeout(Some(read_timeout * WRITE_TIMEOUT_FACTOR));
+        let stream = TokioIo::new(Box::pin(stream));
         let mut connection = pin!(http.serve_connection(stream, service).with_upgrades());
         tokio::select! {
-            // A client that breaks off is no news.
+            // A disconnect by the client is not an error.
             _ = connection.as_mut() => {}
-            () = app.until_stopping(), if !is_late => {
-                hurry.up();
+            () = app.until_stopping(), if !is_draining => {
+                close_now.trigger();
                 connection.as_mut().graceful_shutdown();
                 let _ = connection.await;
             }
         }
     }
 
-    /// Somebody who wants more than to know how it is.
-    fn refuse(&self) -> http::Response<Counted<Body>> {
+    /// The answer to requests other than health checks and page files while the server drains.
+    fn refuse(&self) -> http::Response<CountedBody<Body>> {
         let stopping = health::stopping().retry_after(1);
-        stopping.into_response().map(|body| Counted::new(body, self.app.traffic.request()))
+        stopping.into_response().map(|body| CountedBody::new(body, self.app.traffic.start_request()))
     }
 
-    async fn pass(
+    async fn proxy(
         self,
         dialect: WireDialect,
         peer: SocketAddr,
         request: http::Request<Incoming>,
-    ) -> http::Response<Counted<Body>> {
-        let under_way = self.app.traffic.request();
-        let (request, left) = self.timed(request);
-        let mut response = proxy::answer(&self.app, dialect, peer, request).await;
-        left.say_so(response.headers_mut());
-        response.map(|body| Counted::new(body, under_way))
+    ) -> http::Response<CountedBody<Body>> {
+        let in_flight = self.app.traffic.start_request();
+        let (request, unread) = self.with_timeout(request);
+        let mut response = proxy::answer(&self.app, &DROP_IN_ROUTES, dialect, peer, request).await;
+        unread.close_if_unread(response.headers_mut());
+        response.map(|body| CountedBody::new(body, in_flight))
     }
 
-    async fn answer(self, request: http::Request<Incoming>) -> http::Response<Counted<Body>> {
-        let under_way = self.app.traffic.request();
-        let (request, left) = self.timed(request);
+    async fn route(self, request: http::Request<Incoming>) -> http::Response<CountedBody<Body>> {
+        let in_flight = self.app.traffic.start_request();
+        let (request, unread) = self.with_timeout(request);
         let Ok(mut response) = self.router.oneshot(request.map(Body::new)).await;
-        left.say_so(response.headers_mut());
-        response.map(|body| Counted::new(body, under_way))
+        unread.close_if_unread(response.headers_mut());
+        response.map(|body| CountedBody::new(body, in_flight))
     }
 
-    fn timed(&self, request: http::Request<Incoming>) -> (http::Request<Timed<Incoming>>, Left) {
+    fn with_timeout(
+        &self,
+        request: http::Request<Incoming>,
+    ) -> (http::Request<TimeoutBody<Incoming>>, UnreadBody) {
         let has_body = !request.body().is_end_stream();
-        let request = request.map(|body| Timed::new(body, self.patience));
-        let left = Left(has_body.then(|| request.body().ended()));
-        (request, left)
+        let request = request.map(|body| TimeoutBody::new(body, self.read_timeout));
+        let unread = UnreadBody(has_body.then(|| request.body().end_of_body()));
+        (request, unread)
     }
 }
 
-/// What an answer may leave of the body of its request.
-struct Left(Option<Ended>);
+/// Whether a request body was left unread.
+struct UnreadBody(Option<EndOfBody>);
 
-impl Left {
-    /// What is left of a body stands in the way of another request: the client is told not to send one.
-    fn say_so(&self, headers: &mut HeaderMap) {
+impl UnreadBody {
+    /// Sends `Connection: close` if the body was not read to its end, since the connection can't be reused.
+    fn close_if_unread(&self, headers: &mut HeaderMap) {
         if self.0.as_ref().is_some_and(|ended| !ended.is_reached()) {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

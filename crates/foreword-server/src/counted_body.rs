@@ -1,25 +1,25 @@
-//! An answer that is under way until its last byte was handed over, and counts as such.
+//! A response body that counts as in flight until its last byte is sent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use hyper::body::{Body, Frame, SizeHint};
 
-use crate::traffic::OneMore;
+use crate::middleware::traffic::GaugeGuard;
 
-/// The body of an answer, and its place among those under way.
-pub(crate) struct Counted<B> {
+/// A response body with its gauge guard.
+pub(crate) struct CountedBody<B> {
     body: B,
-    _under_way: OneMore,
+    _in_flight: GaugeGuard,
 }
 
-impl<B> Counted<B> {
-    pub(crate) fn new(body: B, under_way: OneMore) -> Self {
-        Self { body, _under_way: under_way }
+impl<B> CountedBody<B> {
+    pub(crate) fn new(body: B, in_flight: GaugeGuard) -> Self {
+        Self { body, _in_flight: in_flight }
     }
 }
 
-impl<B: Body + Unpin> Body for Counted<B> {
+impl<B: Body + Unpin> Body for CountedBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 

@@ -1,4 +1,4 @@
-//! Why a server could not be started, or could not give out a token.
+//! Errors of starting a server and of issuing a token.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,55 +6,52 @@ use std::path::PathBuf;
 use foreword_core::id::BadId;
 use foreword_store::error::StoreError;
 
-/// Why a server could not be started, or could not give out a token.
+/// Why a server could not start or a token could not be issued.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// Nobody can listen there.
+    /// The address can't be bound.
     #[error("can't listen on {address}: {reason}")]
     Listen {
-        /// Where.
         address: SocketAddr,
-        /// Why not.
+        /// The error of the operating system.
         reason: std::io::Error,
     },
     /// The certificate or its key can't be used.
     #[error("can't use `{}` for TLS: {reason}", path.display())]
     Certificate {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The problem with it.
         reason: String,
     },
-    /// Whoever is at standard input speaks another protocol.
-    #[error("what is at standard input does not speak the Model Context Protocol: {reason}")]
+    /// The client at standard input does not speak the Model Context Protocol.
+    #[error("the client at standard input does not speak the Model Context Protocol: {reason}")]
     Protocol {
-        /// How that shows.
+        /// The error of the handshake.
         reason: String,
     },
-    /// What must last can't be read.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is no name for something new.
+    /// No id could be generated.
     #[error(transparent)]
     Id(#[from] BadId),
 }
 
 impl ServerError {
-    /// What to do about it.
+    /// A hint on how to fix it.
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {
             Self::Listen { .. } => {
-                "stop what listens there, or choose another port with `--listen 127.0.0.1:7778`"
+                "stop the program that listens there, or choose another port with `--listen 127.0.0.1:7778`"
             }
-            Self::Protocol { .. } => {
-                "name this command to a client of the protocol: see `foreword mcp --help`"
-            }
+            Self::Protocol { .. } => "configure this command in an MCP client: see `foreword mcp --help`",
             Self::Id(_) => "report this",
             Self::Certificate { .. } => {
-                "see `server.tls` of foreword.yaml: `certificate` and `key` are files in PEM that belong together"
+                "see `server.tls` in foreword.yaml: `certificate` and `key` must be matching PEM files"
             }
-            Self::Store(_) => "look with `foreword store check`",
+            Self::Store(_) => "check it with `foreword store check`",
         }
     }
 }

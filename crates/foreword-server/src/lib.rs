@@ -1,35 +1,32 @@
-//! The agent, reached from anywhere: HTTP, WebSocket, and drop-in endpoints for clients people already have. What goes in
-//! and what comes out is here, and who may ask for it; what is decided is decided below.
+//! The HTTP server of the agent: the HTTP interface, WebSocket and server-sent events, and the drop-in endpoints for
+//! clients of Anthropic and OpenAI. Handlers parse requests, check permissions and format responses; the logic is in
+//! the crates below.
 //!
-//! [`Server::start`](server::Server::start) is given an agent and a place to listen. Every route but `/healthz` and `/readyz`
-//! needs a token ([`auth`]); whatever is refused is refused with a [`problem`] that has a stable code.
+//! [`Server::start`](server::Server::start) starts it. All routes are listed in `router`. Every route but the health
+//! checks, the page's files and signing in needs a token ([`auth`]); errors are a [`problem`] with a stable code.
+
+#![allow(missing_docs, reason = "an internal crate: names say what most public items are")]
 
 mod api;
 mod app;
 pub mod auth;
-mod body_clock;
-mod body_limit;
-mod channels;
+mod body_timeout;
 mod connections;
 mod counted_body;
 mod cross_origin;
-mod described;
 pub mod error;
-mod gentle_close;
-mod health;
+mod lingering_close;
 mod live;
 pub mod mcp;
-mod nodes;
+mod middleware;
 mod openapi;
+mod openapi_external;
+mod operations;
 mod overhead;
 mod page;
-mod patient_writes;
 pub mod problem;
 mod proxy;
-mod request_id;
 mod response_headers;
 mod router;
 pub mod server;
-mod standing_problems;
 mod tls;
-mod traffic;

@@ -1,5 +1,5 @@
-//! What the server itself adds to a request that passes through a drop-in endpoint: its time less the time spent waiting for
-//! the provider. Counted without a lock.
+//! The time that the server adds to a proxied request: the total less the time spent waiting for the provider. A
+//! lock-free histogram.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,26 +7,26 @@ use std::time::Duration;
 use foreword_core::provider::WireDialect;
 use foreword_observe::metrics::text::{Kind, Page};
 
-/// The upper bounds in microseconds: a good request adds less than a few hundred.
+/// The upper bounds of the buckets in microseconds. A typical request adds less than a few hundred.
 const BOUNDS: [u64; 13] = [10, 25, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000];
 
-/// How much is added, by what the client speaks.
+/// The added time, by dialect.
 #[derive(Debug, Default)]
 pub(crate) struct Overhead {
-    anthropic: Times,
-    openai: Times,
+    anthropic: Histogram,
+    openai: Histogram,
 }
 
-/// How often something took how long.
+/// A histogram of durations.
 #[derive(Debug, Default)]
-struct Times {
-    /// How many fell under each bound and over the one before; the last took longer than all of them.
+struct Histogram {
+    /// The observations per bucket; the last bucket has no upper bound.
     counts: [AtomicU64; BOUNDS.len() + 1],
     nanoseconds: AtomicU64,
 }
 
 impl Overhead {
-    /// Counts a request that took so much longer than its provider.
+    /// Counts a request with this overhead.
     pub(crate) fn record(&self, dialect: WireDialect, added: Duration) {
         let times = match dialect {
             WireDialect::Anthropic => &self.anthropic,
@@ -36,8 +36,7 @@ impl Overhead {
     }
 
     pub(crate) fn write(&self, page: &mut Page) {
-        let help =
-            "What the server added to requests through drop-in endpoints, without waiting for the provider.";
+        let help = "Time the server adds to requests of drop-in endpoints, without waiting for the provider.";
         page.family("foreword_proxy_overhead_seconds", Kind::Histogram, help);
         for (dialect, times) in [("anthropic", &self.anthropic), ("openai", &self.openai)] {
             times.write(page, dialect);
@@ -45,7 +44,7 @@ impl Overhead {
     }
 }
 
-impl Times {
+impl Histogram {
     fn observe(&self, took: Duration) {
         let micros = took.as_nanos().div_ceil(1_000);
         let bucket = BOUNDS.iter().position(|bound| micros <= u128::from(*bound)).unwrap_or(BOUNDS.len());
@@ -63,7 +62,7 @@ impl Times {
             Some((*bound as f64 / 1_000_000.0, *total))
         });
         let sum = self.nanoseconds.load(Ordering::Relaxed) as f64 / 1_000_000_000.0;
-        page.buckets(&[("dialect", dialect)], bounds, (counts.iter().sum(), sum));
+        page.buckets(&[("dialect", dialect)], bounds, counts.iter().sum(), sum);
     }
 }
 
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_falls_under_the_bounds_it_is_within() {
+    fn overhead_is_counted_in_its_bucket() {
         let overhead = Overhead::default();
         for micros in [10, 11, 150, 200_000] {
             overhead.record(WireDialect::Anthropic, Duration::from_micros(micros));

@@ -1,10 +1,9 @@
-//! What a client is told when it does not get what it asked for: `application/problem+json` with a stable code, a sentence a
-//! person can act on, and no secret in it.
+//! Errors as clients get them: `application/problem+json` with a stable code, an actionable message, and no secrets.
 
 use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
-use foreword_agent::conversation_settings::SettingsError;
+use foreword_agent::conversation::settings::SettingsError;
 use foreword_agent::error::AgentError;
 use foreword_core::failure::OwnerOnly;
 use foreword_prompt::layer_update::Refused as LayerRefused;
@@ -18,71 +17,72 @@ use utoipa::ToSchema;
 /// The media type of a problem.
 pub const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 
-/// Why a request was refused.
+/// An error response.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Problem {
-    /// The HTTP status again.
+    /// The HTTP status.
     #[schema(example = 404)]
     status: u16,
-    /// A word for programs that stays the same from version to version.
+    /// A stable code for programs.
     #[schema(value_type = String, example = "not_found")]
     code: Cow<'static, str>,
-    /// What happened, for people.
+    /// The message.
     #[schema(example = "there is no conversation `c-1`")]
     detail: String,
-    /// What to do about it.
+    /// A hint on how to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
-    /// Everything that is wrong, where it is more than one thing.
+    /// The individual problems, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    problems: Vec<ProblemPlace>,
-    /// After how many seconds to try again.
+    problems: Vec<ProblemLocation>,
+    /// The `Retry-After` header, in seconds.
     #[serde(skip)]
     retry_after: Option<u32>,
-    /// What the owner reads in the place of `detail` and `help`.
+    /// Replaces `detail` and `help` for the owner.
     #[serde(skip)]
     for_owner: Option<Box<OwnerOnly<ForOwner>>>,
 }
 
-/// The cause of a problem, and what to do about it.
+/// The cause, which only the owner may see.
 #[derive(Debug, Clone, PartialEq)]
 struct ForOwner {
     detail: String,
     help: Option<String>,
 }
 
-/// One of several things that are wrong.
+/// One of several problems.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct ProblemPlace {
-    /// What is wrong.
+#[schema(as = ProblemPlace)]
+pub struct ProblemLocation {
+    /// The message.
     pub message: String,
-    /// In which line, if it is a text; the first is 1.
+    /// The line in the text, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// In which column, in characters; the first is 1.
+    /// The column in characters, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
-    /// The line in which it ends, if that is known.
+    /// The last line, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_line: Option<usize>,
-    /// The column behind its last character.
+    /// The column after the last character.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<usize>,
-    /// What to do about it.
+    /// A hint on how to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
 
-impl ProblemPlace {
-    /// Something that is wrong at no place in particular.
+impl ProblemLocation {
+    /// A problem without a position.
     #[must_use]
-    pub fn anywhere(message: String) -> Self {
+    pub fn without_position(message: String) -> Self {
         Self { message, line: None, column: None, end_line: None, end_column: None, help: None }
     }
 }
 
 impl Problem {
-    /// A problem of that status and code.
+    /// A problem with this status, code and message.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self {
@@ -96,38 +96,38 @@ impl Problem {
         }
     }
 
-    /// What was sent makes no sense.
+    /// 400: malformed request.
     #[must_use]
     pub fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, detail)
     }
 
-    /// There is no such thing, or none that this caller may know of.
+    /// 404: does not exist, or the caller may not see it.
     #[must_use]
     pub fn not_found(what: &str, name: &str) -> Self {
         let name = foreword_prompt::untrusted::display_line(name, 120);
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{name}`"))
     }
 
-    /// This caller may not.
+    /// 403: not permitted.
     #[must_use]
     pub fn forbidden(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, code, detail)
     }
 
-    /// Something else is in the way.
+    /// 409: conflicts with the current state.
     #[must_use]
     pub fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, code, detail)
     }
 
-    /// It can't be done now.
+    /// 503: temporarily unavailable.
     #[must_use]
     pub fn unavailable(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
     }
 
-    /// A layer may not have that text.
+    /// An error of writing a layer.
     fn of_layer(refused: &LayerRefused) -> Self {
         let words = refused.to_string();
         match refused {
@@ -139,27 +139,28 @@ impl Problem {
         }
     }
 
-    /// The same, with what to do about it.
+    /// Adds a hint.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same, with everything that is wrong.
+    /// Adds the individual problems.
     #[must_use]
-    pub fn places(mut self, places: Vec<ProblemPlace>) -> Self {
+    pub fn places(mut self, places: Vec<ProblemLocation>) -> Self {
         self.problems = places;
         self
     }
 
-    /// The same with its cause, which only the owner reads, once [`Problem::shown_at`] has found that it is they who ask.
+    /// Adds the cause, which [`Problem::shown_at`] shows to the owner only.
     pub(crate) fn cause(mut self, detail: impl Into<String>, help: Option<String>) -> Self {
         self.for_owner = Some(Box::new(ForOwner { detail: detail.into(), help }.into()));
         self
     }
 
-    /// The problem as a reader of this effective trust sees it: with its cause for the owner. Without this nobody sees it.
+    /// The problem as a reader of this effective trust sees it: the owner gets the cause. Without this call the cause
+    /// is never shown.
     pub(crate) fn shown_at(mut self, trust: Trust) -> Self {
         if let Some(ForOwner { detail, help }) =
             self.for_owner.take().and_then(|cause| cause.at(trust).cloned())
@@ -170,37 +171,37 @@ impl Problem {
         self
     }
 
-    /// The same, worth another try after so many seconds.
+    /// Adds a `Retry-After` header.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(u32::try_from(seconds).unwrap_or(u32::MAX));
         self
     }
 
-    /// Its status.
+    /// The HTTP status.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// Its code.
+    /// The stable code.
     #[must_use]
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    /// What happened.
+    /// The message.
     #[must_use]
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// What to do about it.
+    /// The hint.
     pub(crate) fn advice(&self) -> Option<&str> {
         self.help.as_deref()
     }
 
-    /// After how many seconds to try again.
+    /// The `Retry-After` header, in seconds.
     pub(crate) fn seconds(&self) -> Option<u64> {
         self.retry_after.map(u64::from)
     }
@@ -208,7 +209,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        // Texts and numbers have a JSON form.
+        // Serialising strings and numbers can't fail.
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let mut response = (self.status(), [(header::CONTENT_TYPE, CONTENT_TYPE)], body).into_response();
         if let Some(seconds) = self.retry_after {
@@ -223,8 +224,8 @@ impl IntoResponse for Problem {
 }
 
 impl Problem {
-    /// What an agent can't do, as a reader of this effective trust sees it.
-    pub(crate) fn told(error: AgentError, trust: Trust) -> Self {
+    /// An error of the agent as a reader of this effective trust sees it.
+    pub(crate) fn of_agent(error: AgentError, trust: Trust) -> Self {
         match error {
             AgentError::Settings(error) => Self::of_settings(&error, trust),
             error => Self::from(error).shown_at(trust),
@@ -233,7 +234,7 @@ impl Problem {
 }
 
 impl Problem {
-    /// Settings of a conversation that are not accepted. Only the owner learns which directories are allowed.
+    /// Invalid settings of a conversation. Only the owner learns which directories are allowed.
     pub(crate) fn of_settings(error: &SettingsError, trust: Trust) -> Self {
         match error {
             SettingsError::Cwd(_) if trust != Trust::Full => Self::bad_request(error.code(), error.public())
@@ -248,26 +249,26 @@ impl From<StoreError> for Problem {
         match &error {
             StoreError::NotFound { what, id } => Self::not_found(what, id),
             StoreError::UsedBefore { .. } => {
-                Self::conflict("used_before", error.to_string()).help(error.help())
+                Self::conflict("already_exists", error.to_string()).help(error.help())
             }
             StoreError::VersionConflict { .. } => {
                 Self::conflict("version_conflict", error.to_string()).help(error.help())
             }
             StoreError::LayerRefused(refused) => Self::of_layer(refused).help(error.help()),
             StoreError::Refused { .. } => Self::conflict("refused", error.to_string()).help(error.help()),
-            StoreError::ZeroByte => Self::bad_request("zero_byte", error.to_string()).help(error.help()),
-            // What a database says of itself is for the owner's log.
-            _ => Self::unavailable("store_unavailable", "what must last can't be read or written now")
-                .help("try again; the owner finds the reason with `foreword status`")
+            StoreError::ZeroByte => Self::bad_request("nul_byte", error.to_string()).help(error.help()),
+            // Messages of the database are for the owner's log.
+            _ => Self::unavailable("store_unavailable", "the store is unavailable")
+                .help("try again; the owner can see the reason with `foreword status`")
                 .retry_after(1),
         }
     }
 }
 
-/// The directory is gone. Where it was is for the owner's log.
+/// The workspace directory is not readable. Its path is for the owner's log.
 pub(crate) fn workspace_unavailable() -> Problem {
-    Problem::unavailable("workspace_unavailable", "the workspace's files can't be read now")
-        .help("try again; the owner finds the reason with `foreword status`")
+    Problem::unavailable("workspace_unavailable", "the workspace's files can't be read at the moment")
+        .help("try again; the owner can see the reason with `foreword status`")
         .retry_after(1)
 }
 
@@ -295,18 +296,18 @@ impl From<AgentError> for Problem {
         let problem = match error {
             AgentError::Store(error) => return error.into(),
             AgentError::Workspace(error) => return error.into(),
-            AgentError::NoWords => Self::bad_request("no_words", words),
-            AgentError::Id(_) => Self::bad_request("bad_id", words),
+            AgentError::NoWords => Self::bad_request("empty_message", words),
+            AgentError::Id(_) => Self::bad_request("invalid_id", words),
             AgentError::TooLong { .. } => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_long", words),
             AgentError::NothingToCompact(_) => Self::conflict("nothing_to_compact", words),
             AgentError::Busy(_) => Self::conflict("busy", words).retry_after(1),
-            AgentError::CalledOff(_) => Self::conflict("called_off", words),
-            AgentError::AgentGone { .. } => Self::conflict("agent_gone", words),
+            AgentError::CalledOff(_) => Self::conflict("cancelled", words),
+            AgentError::AgentGone { .. } => Self::conflict("agent_not_configured", words),
             AgentError::OtherAgent { .. } => Self::conflict("other_agent", words),
-            AgentError::PassedThrough(_) => Self::conflict("passed_through", words),
+            AgentError::PassedThrough(_) => Self::conflict("proxied_conversation", words),
             AgentError::OneAgent | AgentError::SameAgent { .. } => Self::conflict("same_agent", words),
             AgentError::NotTrusted { .. } => Self::forbidden("not_trusted", words),
-            // Not for whoever has set them: the stored directory is the owner's to know.
+            // The caller may not be the one who set it, and only the owner may see the stored directory.
             AgentError::Settings(SettingsError::Cwd(_)) => Self::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "prompt_refused",

@@ -1,19 +1,19 @@
-//! Headers that every answer has, for browsers: no content type is guessed, and no JSON is stored.
+//! Security headers of every response: `nosniff`, and `no-store` for JSON.
 
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, header};
 
-/// Adds the headers to an answer.
-pub(crate) async fn protected(request: Request, next: Next) -> Response {
+/// Middleware: adds the headers.
+pub(crate) async fn add_security_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
-    protect(response.headers_mut());
+    set_security_headers(response.headers_mut());
     response
 }
 
-/// Forbids a browser to guess the content type and, of JSON, to store it: it may be somebody's conversation.
-pub(crate) fn protect(headers: &mut HeaderMap) {
+/// Sets `nosniff`, and `no-store` for JSON, which may contain a conversation.
+pub(crate) fn set_security_headers(headers: &mut HeaderMap) {
     headers.entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
     let content_type = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let media = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();

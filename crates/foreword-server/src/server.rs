@@ -1,4 +1,4 @@
-//! The server: started with an agent and a place to listen, and stopped in order.
+//! Starts the server and shuts it down gracefully.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,38 +8,38 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
 use foreword_core::event::{Event, EventType};
-use foreword_store::changes::Change;
+use foreword_store::changes::StoreChange;
 use serde_json::json;
 
 pub use crate::app::{Secrets, ServerParts};
 
+use crate::api::channels::send_answers;
 use crate::app::App;
-use crate::auth::LINKED;
-use crate::auth::issuing::{TokenWish, unguessable};
-use crate::channels::send_answers;
-use crate::connections::{self, Entrance};
+use crate::auth::LINK_TOKEN_NAME;
+use crate::auth::token_spec::{TokenSpec, random_bytes};
+use crate::connections::{self, HttpListener};
 use crate::error::ServerError;
+use crate::operations::nodes;
 use crate::tls::Certificate;
-use crate::{live, nodes, router};
+use crate::{live, router};
 
-/// How often it is written down when tokens were last used.
-const WRITE_USES: Duration = Duration::from_secs(5);
+/// How often the last-used times of tokens are stored.
+const TOKEN_USES_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A server at work.
 pub struct Server {
     app: App,
     address: SocketAddr,
     is_encrypted: bool,
     serving: JoinHandle<()>,
-    beside: Vec<JoinHandle<()>>,
+    background: Vec<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Listens at `address`; port 0 is any that is free. It answers at once, and is ready when [`ready`](Self::ready) was
-    /// called.
+    /// Binds `address` and starts to serve; port 0 picks a free one. The server reports itself ready after
+    /// [`ready`](Self::ready).
     ///
     /// # Errors
-    /// If nobody can listen there, its certificate can't be used, or the store can't be read.
+    /// If the address can't be bound, the certificate can't be used, or the store can't be read.
     pub async fn start(parts: ServerParts, address: SocketAddr) -> Result<Self, ServerError> {
         let refused = |reason| ServerError::Listen { address, reason };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
@@ -48,24 +48,25 @@ impl Server {
         let tls = app.config().server.tls.clone();
         let certificate =
             tls.map(|files| Certificate::open(&files, app.workspace.directory())).transpose()?;
-        app.limits.recall().await?;
-        nodes::announce(&app).await?;
-        app.store.name_owners_of_turns().await?;
-        let (router, _) = router::routes(&app);
-        let follows = certificate.clone().map(|certificate| tokio::spawn(follow(app.clone(), certificate)));
+        app.agent.spending().tokens().load().await?;
+        nodes::send_heartbeat(&app).await?;
+        app.store.backfill_turn_owners().await?;
+        let (router, _) = router::build(&app);
+        let certificate_task =
+            certificate.clone().map(|certificate| tokio::spawn(follow_certificate(app.clone(), certificate)));
         let is_encrypted = certificate.is_some();
-        let entrance = Entrance { listener, router, certificate };
-        let serving = tokio::spawn(connections::serve(entrance, app.clone()));
-        let mut beside = vec![
-            tokio::spawn(follow_tokens(app.clone())),
+        let http = HttpListener { listener, router, certificate };
+        let serving = tokio::spawn(connections::serve(http, app.clone()));
+        let mut background = vec![
+            tokio::spawn(invalidate_caches(app.clone())),
             tokio::spawn(write_uses(app.clone())),
             tokio::spawn(live::follow(app.clone())),
-            tokio::spawn(live::let_go_of_old(app.clone())),
-            tokio::spawn(live::mend_ends(app.clone())),
+            tokio::spawn(live::prune_streams_periodically(app.clone())),
+            tokio::spawn(live::repair_turn_ends(app.clone())),
             tokio::spawn(send_answers(app.clone())),
-            tokio::spawn(nodes::stay_announced(app.clone())),
+            tokio::spawn(nodes::send_heartbeats(app.clone())),
         ];
-        beside.extend(follows);
+        background.extend(certificate_task);
         app.recorder.record(Event {
             metadata: Some(json!({
                 "host": address.ip().to_string(),
@@ -75,77 +76,77 @@ impl Server {
             })),
             ..Event::new(EventType::ServerStart, app.now())
         });
-        Ok(Self { app, address, is_encrypted, serving, beside })
+        Ok(Self { app, address, is_encrypted, serving, background })
     }
 
-    /// Where it listens.
+    /// The bound address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What a client on this machine types.
+    /// The URL for a client on this machine.
     #[must_use]
     pub fn url(&self) -> String {
         format!("{}://{}", if self.is_encrypted { "https" } else { "http" }, self.address)
     }
 
-    /// A link that opens the page once, for a token as `wish` says.
+    /// A one-time link to the page, which signs in with a token made by `spec`.
     #[must_use]
-    pub fn page_link(&self, url: &str, wish: TokenWish) -> String {
-        let wish = TokenWish { name: Some(LINKED.to_owned()), ..wish };
-        let code = self.app.page_links.add(unguessable(&self.app.surroundings), wish, self.app.now());
+    pub fn page_link(&self, url: &str, spec: TokenSpec) -> String {
+        let spec = TokenSpec { name: Some(LINK_TOKEN_NAME.to_owned()), ..spec };
+        let code = self.app.page_links.add(random_bytes(&self.app.clock_and_rng), spec, self.app.now());
         format!("{url}/#/welcome/{code}")
     }
 
-    /// Says that what others have left is taken up: from now on it is ready.
+    /// Marks the server as ready, after interrupted work was resumed.
     pub fn ready(&self) {
         self.app.ready();
     }
 
-    /// Takes nothing new from now on; what is under way goes on.
-    pub fn begin_to_stop(&self) {
-        self.app.stop();
+    /// Starts to drain: running work continues, new requests are refused.
+    pub fn start_draining(&self) {
+        self.app.start_draining();
     }
 
-    /// Takes nothing new, and lets requests and turns that are under way come to an end within the time the configuration
-    /// gives them. Turns that take longer are gone on with by whoever runs next.
-    pub async fn stop(self) {
+    /// Shuts the server down: drains running requests and turns for at most the configured time. Another node or the next
+    /// start resumes turns that take longer.
+    pub async fn shut_down(self) {
         let (app, drain) = (&self.app, self.app.config().server.drain);
         let until = tokio::time::Instant::now() + drain;
-        app.stop();
+        app.start_draining();
         let _ = self.serving.await;
-        app.live.closed().await;
+        app.live.wait_until_closed().await;
         let _ = tokio::time::timeout_at(until, app.agent.until_idle()).await;
-        self.beside.iter().for_each(JoinHandle::abort);
-        // What passed is priced there, and then shared.
+        self.background.iter().for_each(JoinHandle::abort);
+        // Prices the last exchanges, which `share` then stores.
         app.recording.stop().await;
         app.tokens.write_uses().await;
-        let _ = app.limits.share_spending().await;
-        let _ = app.store.node_has_stopped(&app.node).await;
+        let _ = app.agent.spending().tokens().share().await;
+        let _ = app.store.unregister_node(&app.node).await;
     }
 }
 
-/// Uses a certificate that was renewed, and says of one that can't be used.
-async fn follow(app: App, certificate: Certificate) {
-    let tell = |error: &ServerError| {
+/// Reloads a renewed certificate, and logs one that can't be used.
+async fn follow_certificate(app: App, certificate: Certificate) {
+    let report = |error: &ServerError| {
         app.recorder.record(Event {
             error: Some(error.to_string()),
             ..Event::new(EventType::ChannelError, app.now())
         });
     };
-    certificate.follow(tell).await;
+    certificate.follow(report).await;
 }
 
-async fn follow_tokens(app: App) {
+async fn invalidate_caches(app: App) {
     let mut changes = app.store.changes();
     loop {
         match changes.recv().await {
-            Ok(Change::Settings(_)) => app.kept_words.forget(),
-            Ok(Change::Tokens) => app.tokens.forget(),
-            Ok(Change::Anything) | Err(RecvError::Lagged(_)) => {
-                app.tokens.forget();
-                app.kept_words.forget();
+            Ok(StoreChange::Settings(_)) => app.prompt_cache.clear(),
+            Ok(StoreChange::Tokens) => app.tokens.clear(),
+            Ok(StoreChange::Anything) | Err(RecvError::Lagged(_)) => {
+                app.tokens.clear();
+                app.prompt_cache.clear();
             }
             Ok(_) => {}
             Err(RecvError::Closed) => return,
@@ -155,9 +156,9 @@ async fn follow_tokens(app: App) {
 
 async fn write_uses(app: App) {
     loop {
-        tokio::time::sleep(WRITE_USES).await;
+        tokio::time::sleep(TOKEN_USES_INTERVAL).await;
         app.tokens.write_uses().await;
-        // A database that is away is told the next time.
-        let _ = app.limits.share_spending().await;
+        // A failed write is repeated at the next interval.
+        let _ = app.agent.spending().tokens().share().await;
     }
 }

@@ -1,11 +1,12 @@
-//! The server's own certificate: read when it starts, where anything wrong with it is said, and again when its files change, so
-//! that one that was renewed is used without a restart. One that can't be read then leaves the old one in force.
+//! The server's certificate: loaded at the start and reloaded when its files change, so that a renewed one is used
+//! without a restart. If a reload fails, the old certificate stays in use.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use foreword_workspace::config::TlsFiles;
+use parking_lot::Mutex;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
@@ -14,10 +15,10 @@ use tokio_rustls::rustls::{InconsistentKeys, ServerConfig};
 
 use crate::error::ServerError;
 
-/// How often it is looked whether the files are new.
-const LOOK: Duration = Duration::from_secs(30);
+/// How often the files are checked for changes.
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
-/// A certificate with its key. Clones are the same, and change together.
+/// A certificate with its key. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Certificate(Arc<Inner>);
 
@@ -34,57 +35,50 @@ struct Files {
 #[derive(Clone)]
 struct Current {
     acceptor: TlsAcceptor,
-    of: [Option<SystemTime>; 2],
+    modified: [Option<SystemTime>; 2],
 }
 
 impl Certificate {
-    /// The certificate in these files, which are below `folder` unless they are absolute.
+    /// Loads the certificate. Relative paths are relative to `folder`.
     pub(crate) fn open(files: &TlsFiles, folder: &Path) -> Result<Self, ServerError> {
         let files = Files { certificate: folder.join(&files.certificate), key: folder.join(&files.key) };
-        let current = Mutex::new(Current { of: files.times(), acceptor: files.read()? });
+        let current = Mutex::new(Current { modified: files.modified(), acceptor: files.read()? });
         Ok(Self(Arc::new(Inner { files, current })))
     }
 
-    /// What greets a client.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
-        self.0.current.lock().unwrap_or_else(PoisonError::into_inner).acceptor.clone()
+        self.0.current.lock().acceptor.clone()
     }
 
-    /// Looks for new files from now on. `tell` hears of those that can't be used.
-    pub(crate) async fn follow(self, tell: impl Fn(&ServerError) + Send) {
+    /// Reloads the files when they change. Calls `on_error` if they can't be used.
+    pub(crate) async fn follow(self, on_error: impl Fn(&ServerError) + Send) {
         loop {
-            tokio::time::sleep(LOOK).await;
-            if let Err(error) = self.look().await {
-                tell(&error);
+            tokio::time::sleep(POLL_INTERVAL).await;
+            if let Err(error) = self.reload_if_changed().await {
+                on_error(&error);
             }
         }
     }
 
-    /// Reads the files if they are others than before. What can't be read is not looked at again before it changes.
-    async fn look(&self) -> Result<(), ServerError> {
+    /// Reloads the files if their modification times changed. A failed reload is not retried before they change again.
+    async fn reload_if_changed(&self) -> Result<(), ServerError> {
         let own = self.clone();
-        let looked = tokio::task::spawn_blocking(move || {
-            let times = own.0.files.times();
-            let is_known = own.current(|current| current.of == times);
-            if is_known {
+        let reload = tokio::task::spawn_blocking(move || {
+            let modified = own.0.files.modified();
+            if std::mem::replace(&mut own.0.current.lock().modified, modified) == modified {
                 return Ok(());
             }
-            own.current(|current| current.of = times);
             let acceptor = own.0.files.read()?;
-            own.current(|current| current.acceptor = acceptor);
+            own.0.current.lock().acceptor = acceptor;
             Ok(())
         });
-        // Reading files does not panic; if it did, there is nothing to tell.
-        looked.await.unwrap_or(Ok(()))
-    }
-
-    fn current<T>(&self, with: impl FnOnce(&mut Current) -> T) -> T {
-        with(&mut self.0.current.lock().unwrap_or_else(PoisonError::into_inner))
+        // The task does not panic; if it did, there would be nothing to report.
+        reload.await.unwrap_or(Ok(()))
     }
 }
 
 impl Files {
-    fn times(&self) -> [Option<SystemTime>; 2] {
+    fn modified(&self) -> [Option<SystemTime>; 2] {
         let time = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
         [time(&self.certificate), time(&self.key)]
     }
@@ -97,10 +91,10 @@ impl Files {
             .collect::<Result<_, _>>()
             .map_err(|error| refused(&self.certificate, format!("it is not PEM: {error}")))?;
         if chain.is_empty() {
-            return Err(refused(&self.certificate, "there is no certificate in it".to_owned()));
+            return Err(refused(&self.certificate, "it contains no certificate".to_owned()));
         }
         let key = PrivateKeyDer::from_pem_slice(&text(&self.key)?)
-            .map_err(|_| refused(&self.key, "there is no private key in PEM in it".to_owned()))?;
+            .map_err(|_| refused(&self.key, "it contains no private key in PEM format".to_owned()))?;
         let versions = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| refused(&self.certificate, error.to_string()))?;

@@ -1,52 +1,50 @@
-//! What has changed, told to whoever listens once it is durable: on Postgres to every node, on SQLite to this process
-//! at once and to others when they look.
+//! Change notifications, sent once a change is durable: on Postgres to every node, on SQLite to this process
+//! immediately and to other processes by polling.
 
 use std::str::FromStr;
 
 use foreword_core::id::{CallId, ConversationId};
-use foreword_core::turn::Asked;
+use foreword_core::turn::OwnerAnswer;
 
-/// Something that is not what it was.
+/// A change of stored data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// A conversation: its messages, its turn, its epochs.
+pub enum StoreChange {
+    /// The messages, the turn or the epochs of a conversation.
     Conversation(ConversationId),
     /// The settings of a conversation.
     Settings(ConversationId),
-    /// Something more has happened in a conversation, for whoever looks on.
+    /// New items in a conversation's event stream.
     Stream {
-        /// Where.
         conversation: ConversationId,
-        /// The number of the last of it.
+        /// The number of the newest item.
         last: u64,
     },
-    /// Whoever runs a turn in this conversation is asked to stop it.
+    /// A request to cancel the running turn of this conversation.
     Cancel(ConversationId),
-    /// The owner has answered what a turn in this conversation has asked.
+    /// The owner's answer to a turn's approval request.
     Answer {
-        /// Where.
         conversation: ConversationId,
-        /// What was asked about.
+        /// The tool call in question.
         call: CallId,
-        /// The owner's word.
-        answer: Asked,
+        /// The owner's decision.
+        answer: OwnerAnswer,
     },
-    /// The template.
+    /// A new template version.
     Template,
-    /// A mutable layer.
+    /// A new version of a mutable layer.
     Layers,
-    /// Messages wait in the inbox.
+    /// New messages in the inbox.
     Inbox,
-    /// A schedule.
+    /// A changed schedule.
     Schedules,
-    /// An API token.
+    /// A changed API token.
     Tokens,
-    /// Something may have changed that was not told: look again.
+    /// Notifications may have been missed: read everything again.
     Anything,
 }
 
-impl Change {
-    /// The change as it travels between nodes.
+impl StoreChange {
+    /// The payload sent to other nodes.
     pub(crate) fn to_wire(&self) -> String {
         match self {
             Self::Conversation(id) => format!("conversation {id}"),
@@ -63,7 +61,7 @@ impl Change {
         }
     }
 
-    /// What another node said; a newer one may say things this one does not know.
+    /// Parses another node's payload. A newer node may send changes this one does not know.
     pub(crate) fn from_wire(text: &str) -> Self {
         match text.split_once(' ') {
             Some(("conversation", id)) => {
@@ -72,7 +70,7 @@ impl Change {
             Some(("settings", id)) => ConversationId::from_str(id).map_or(Self::Anything, Self::Settings),
             Some(("cancel", id)) => ConversationId::from_str(id).map_or(Self::Anything, Self::Cancel),
             Some(("stream", rest)) => stream(rest).unwrap_or(Self::Anything),
-            // A word that does not arrive whole is none: least of all a yes.
+            // A malformed answer must never count as an approval.
             Some(("answer", rest)) => answer(rest).unwrap_or(Self::Anything),
             _ => match text {
                 "template" => Self::Template,
@@ -86,15 +84,15 @@ impl Change {
     }
 }
 
-fn stream(rest: &str) -> Option<Change> {
+fn stream(rest: &str) -> Option<StoreChange> {
     let (last, id) = rest.split_once(' ')?;
-    Some(Change::Stream { conversation: id.parse().ok()?, last: last.parse().ok()? })
+    Some(StoreChange::Stream { conversation: id.parse().ok()?, last: last.parse().ok()? })
 }
 
-fn answer(rest: &str) -> Option<Change> {
+fn answer(rest: &str) -> Option<StoreChange> {
     let (answer, rest) = rest.split_once(' ')?;
     let (call, id) = rest.split_once(' ')?;
-    Some(Change::Answer {
+    Some(StoreChange::Answer {
         conversation: id.parse().ok()?,
         call: call.parse().ok()?,
         answer: answer.parse().ok()?,
@@ -106,33 +104,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_arrives_as_it_was_sent_and_an_unknown_one_as_anything() {
+    fn change_round_trips_and_unknown_means_any() {
         let changes = [
-            Change::Conversation(ConversationId::new("c-1").unwrap()),
-            Change::Settings(ConversationId::new("c-1").unwrap()),
-            Change::Stream { conversation: ConversationId::new("c-1").unwrap(), last: 12 },
-            Change::Cancel(ConversationId::new("c-1").unwrap()),
-            Change::Answer {
+            StoreChange::Conversation(ConversationId::new("c-1").unwrap()),
+            StoreChange::Settings(ConversationId::new("c-1").unwrap()),
+            StoreChange::Stream { conversation: ConversationId::new("c-1").unwrap(), last: 12 },
+            StoreChange::Cancel(ConversationId::new("c-1").unwrap()),
+            StoreChange::Answer {
                 conversation: ConversationId::new("c-1").unwrap(),
                 call: CallId::new("call_1").unwrap(),
-                answer: Asked::RestOfTurn,
+                answer: OwnerAnswer::RestOfTurn,
             },
-            Change::Template,
-            Change::Layers,
-            Change::Inbox,
-            Change::Schedules,
-            Change::Tokens,
-            Change::Anything,
+            StoreChange::Template,
+            StoreChange::Layers,
+            StoreChange::Inbox,
+            StoreChange::Schedules,
+            StoreChange::Tokens,
+            StoreChange::Anything,
         ];
         for change in changes {
-            assert_eq!(Change::from_wire(&change.to_wire()), change);
+            assert_eq!(StoreChange::from_wire(&change.to_wire()), change);
         }
         for unknown in
             ["", "moon phase", "conversation ", "conversation", "stream c-1", "stream x c-1", "cancel "]
                 .into_iter()
                 .chain(["answer once c-1", "answer maybe call_1 c-1", "answer once call_1 "])
         {
-            assert_eq!(Change::from_wire(unknown), Change::Anything);
+            assert_eq!(StoreChange::from_wire(unknown), StoreChange::Anything);
         }
     }
 }

@@ -1,69 +1,67 @@
-//! Replacing a history by its summary, together with its epoch: all of it or nothing.
+//! Compaction: replaces a history by its summary and opens an epoch, atomically.
 
 use foreword_core::history::History;
 use foreword_core::id::{ConversationId, MessageId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role, Usage};
 use foreword_prompt::epoch::Circumstances;
 
-use crate::conversations;
+use crate::conversation_lock;
 use crate::engine::{Access, Operation, Sql, values};
-use crate::epochs::{self, Proposed, StoredEpoch};
+use crate::epochs::{self, ProposedEpoch, StoredEpoch};
 use crate::error::StoreError;
 use crate::messages;
 use crate::store::Store;
-use crate::turns::{Hold, check_hold};
+use crate::turns::{TurnLease, check_fence};
 
-/// A history to be replaced. Conversation, trust and time are those of the epoch.
+/// A compaction. Conversation, trust and time are those of the epoch.
 ///
-/// The history that was summarised says what goes here: [`History::compaction`] is `expected`, and [`History::may_cover`]
-/// says how much of it can be covered.
+/// Take the values from the summarised history: `expected` is [`History::compaction`], and [`History::may_cover`]
+/// limits `covered_to`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compaction {
-    /// The epoch to open with it.
-    pub epoch: Proposed,
-    /// The last message that the summary stands for. What came behind it stays in the history, behind the summary.
+    /// The epoch to open.
+    pub epoch: ProposedEpoch,
+    /// The last message the summary covers. Later messages stay in the history, after the summary.
     pub covered_to: u64,
-    /// The summary.
     pub summary: Summary,
-    /// How often the conversation was compacted when the summary was made. If somebody was faster, it is refused.
+    /// How often the conversation had been compacted when the summary was made. The compaction fails if another one
+    /// came first.
     pub expected: u64,
-    /// The turn that holds the conversation meanwhile. If somebody else has taken it over, it is refused.
-    pub hold: Option<Hold>,
+    /// The lease of the turn that compacts. The compaction fails if the lease is lost.
+    pub hold: Option<TurnLease>,
 }
 
-/// What stands for the messages that leave the history. It becomes a message of the user's role at the epoch's trust, for
-/// it is data; and it comes from outside if any of what it stands for did.
+/// The summary that replaces the covered messages. It becomes a `user` message at the epoch's trust, because it is
+/// data. Its provenance is `outside` if any covered message's is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Its id as a message.
     pub id: MessageId,
-    /// Its words.
     pub content: Vec<ContentBlock>,
-    /// The turn it was made in.
+    /// The turn that wrote it.
     pub turn: Option<TurnId>,
-    /// What it took to write it.
+    /// The tokens used to write it.
     pub usage: Option<Usage>,
 }
 
-/// A history that has been replaced.
+/// A compacted history.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compacted {
-    /// How often the conversation has been compacted now.
+pub struct CompactedHistory {
+    /// The compaction's number in the conversation, from 1.
     pub number: u64,
-    /// The summary.
     pub summary: Message,
-    /// The epoch that was opened with it.
+    /// The epoch opened with it.
     pub epoch: StoredEpoch,
 }
 
 impl Store {
-    /// Replaces a history by its summary and opens an epoch, in one transaction. What is covered can still be read, by
-    /// [`Store::all_messages`]. The same compaction again gives what it gave first.
+    /// Replaces a history by its summary and opens an epoch, in one transaction. [`Store::all_messages`] still
+    /// returns the covered messages. Idempotent: repeating a compaction returns the first result.
     ///
     /// # Errors
-    /// If somebody else has compacted or taken the turn over in between, if that much can't be covered, or it can't be
+    /// If another compaction came first, the lease was lost, the messages can't be covered, or the database can't be
     /// written. Nothing has changed then.
-    pub async fn compact(&self, compaction: Compaction) -> Result<Compacted, StoreError> {
+    pub async fn compact(&self, compaction: Compaction) -> Result<CompactedHistory, StoreError> {
         self.run(Compact(compaction)).await
     }
 }
@@ -71,16 +69,16 @@ impl Store {
 struct Compact(Compaction);
 
 impl Operation for Compact {
-    type Output = Compacted;
+    type Output = CompactedHistory;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Compacted, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<CompactedHistory, StoreError> {
         let Compaction { epoch, covered_to, expected, hold, .. } = &self.0;
         let conversation = &epoch.conversation;
-        conversations::lock(sql, conversation).await?;
-        conversations::must_exist(sql, conversation).await?;
+        conversation_lock::lock(sql, conversation).await?;
+        conversation_lock::must_exist(sql, conversation).await?;
         if let Some(hold) = hold {
-            check_hold(sql, hold).await?;
+            check_fence(sql, hold).await?;
         }
         let history = messages::live(sql, conversation).await?;
         if history.compaction != *expected {
@@ -111,23 +109,23 @@ impl Operation for Compact {
             values![conversation, number, *covered_to, summary.seq, opened.info.number, epoch.at],
         )
         .await?;
-        Ok(Compacted { number, summary, epoch: opened })
+        Ok(CompactedHistory { number, summary, epoch: opened })
     }
 }
 
 const EPOCH_OF: &str = "SELECT epoch FROM compactions WHERE conversation_id = ?1 AND number = ?2";
 
-/// For the test that nothing grows with the number of conversations.
+/// For the test that no query scans all conversations.
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[&str] = &[EPOCH_OF];
 
 impl Compact {
-    /// What this very compaction gave, if it was made and only the answer was lost.
+    /// The result of this compaction, if it was committed before and the caller retries.
     async fn done_before<S: Sql>(
         &self,
         sql: &mut S,
         history: &History,
-    ) -> Result<Option<Compacted>, StoreError> {
+    ) -> Result<Option<CompactedHistory>, StoreError> {
         let Compaction { epoch, summary, expected, .. } = &self.0;
         let number = expected + 1;
         let Some(stored) = history.messages.first().filter(|first| first.message.id == summary.id) else {
@@ -141,7 +139,7 @@ impl Compact {
             return Ok(None);
         };
         let epoch = epochs::numbered(sql, conversation, row.get(0)?).await?;
-        Ok(Some(Compacted { number, summary: stored.clone(), epoch }))
+        Ok(Some(CompactedHistory { number, summary: stored.clone(), epoch }))
     }
 
     fn summary(&self, history: &History) -> NewMessage {

@@ -2,11 +2,11 @@
 //! every turn of the conversation, on every node. Whether a value is allowed is decided by the caller.
 
 use foreword_core::id::ConversationId;
+use foreword_core::template_context::TemplateContext;
 use foreword_core::timestamp::Timestamp;
-use serde_json::{Map, Value};
 
-use crate::changes::Change;
-use crate::conversations::{lock, not_found};
+use crate::changes::StoreChange;
+use crate::conversation_lock::{lock, not_found};
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
@@ -19,7 +19,7 @@ pub struct ConversationSettings {
     /// The working directory: relative to the workspace, or absolute.
     pub cwd: Option<String>,
     /// Values for templates.
-    pub context: Option<Map<String, Value>>,
+    pub context: Option<TemplateContext>,
 }
 
 impl ConversationSettings {
@@ -43,7 +43,7 @@ pub enum SettingChange<T> {
 }
 
 impl<T> SettingChange<T> {
-    /// Sets the value if there is one, else keeps what is there.
+    /// Sets the value if there is one, else keeps the current one.
     #[must_use]
     pub fn set_if(value: Option<T>) -> Self {
         value.map_or(Self::Keep, Self::Set)
@@ -64,12 +64,11 @@ impl<T> SettingChange<T> {
 /// A change of a conversation's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SettingsUpdate {
-    /// The session instructions.
     pub session_instructions: SettingChange<String>,
     /// The working directory.
     pub cwd: SettingChange<String>,
     /// The values for templates, all together: they are not merged with the old ones.
-    pub context: SettingChange<Map<String, Value>>,
+    pub context: SettingChange<TemplateContext>,
 }
 
 impl SettingsUpdate {
@@ -106,7 +105,6 @@ impl From<ConversationSettings> for SettingsUpdate {
 pub struct VersionedSettings {
     /// 0 as long as nothing was ever set.
     pub version: u64,
-    /// The settings.
     pub settings: ConversationSettings,
 }
 
@@ -170,7 +168,7 @@ impl Operation for Update {
             return Ok(changed);
         }
         write(sql, id, &changed, self.at).await?;
-        sql.announce(Change::Settings(id.clone())).await?;
+        sql.announce(StoreChange::Settings(id.clone())).await?;
         Ok(changed)
     }
 }

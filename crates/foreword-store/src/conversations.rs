@@ -1,69 +1,62 @@
-//! Conversations: made, found, listed, deleted with all that belongs to them.
+//! Conversations: create, get, list and delete.
 
-#[cfg(test)]
-mod query_plans;
-mod search;
+pub(crate) mod search;
 
 use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
 
-use crate::changes::Change;
+use crate::changes::StoreChange;
+use crate::conversation_lock::lock;
 use crate::conversation_settings::{self, ConversationSettings};
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::epochs;
 use crate::error::StoreError;
 use crate::store::Store;
 
-pub use search::{ConversationSearch, FoundConversations, LookIn};
+pub use search::{ConversationSearch, FoundConversations, SearchScope};
 
 /// A conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
-    /// Its id.
     pub id: ConversationId,
-    /// The agent that talks in it.
+    /// The current agent.
     pub agent: String,
-    /// Whether the agent it was made with was one of several then.
+    /// Whether several agents were configured when it was created.
     pub one_of_several: bool,
-    /// The user who began it, by name, if it is somebody known.
+    /// The user who started it, by name; `None` if unknown.
     pub user: Option<String>,
-    /// Where it takes place, such as `signal:group-7`.
+    /// The channel, such as `signal:group-7`.
     pub channel: Option<String>,
     /// The situation, such as `direct` or `group`.
     pub situation: String,
-    /// A name for people.
+    /// A display title.
     pub title: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When something was last said in it. Never goes back, whatever the clock does.
+    /// When its last message was written. Never decreases, even if the clock does.
     pub last_activity_at: Timestamp,
 }
 
-/// A conversation to be made.
+/// A conversation to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewConversation {
-    /// Its id.
     pub id: ConversationId,
-    /// The agent that talks in it.
     pub agent: String,
-    /// Whether that is one of several.
+    /// Whether several agents are configured.
     pub one_of_several: bool,
-    /// The user who begins it, by name, if it is somebody known.
+    /// The user who starts it, by name; `None` if unknown.
     pub user: Option<String>,
-    /// Where it takes place.
     pub channel: Option<String>,
-    /// The situation.
     pub situation: String,
-    /// A name for people.
+    /// A display title.
     pub title: Option<String>,
-    /// Its settings.
     pub settings: ConversationSettings,
-    /// When.
+    /// The creation time.
     pub at: Timestamp,
 }
 
 impl NewConversation {
-    /// A conversation with `agent`, the only one, that belongs to nobody and has no channel and no title.
+    /// A conversation with the only agent, without user, channel and title.
     #[must_use]
     pub fn new(
         id: ConversationId,
@@ -86,17 +79,17 @@ impl NewConversation {
     }
 }
 
-/// A conversation that is there now, and since when.
+/// The result of creating a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
-    /// It has just been made.
+    /// It is new.
     New(Conversation),
-    /// It was there, perhaps with another user or agent: it is as it was made first.
+    /// It existed, perhaps with another user or agent. It is unchanged.
     Before(Conversation),
 }
 
 impl Created {
-    /// The conversation, whichever way.
+    /// The conversation in either case.
     #[must_use]
     pub fn conversation(self) -> Conversation {
         match self {
@@ -105,7 +98,7 @@ impl Created {
     }
 }
 
-/// Which conversations to list. They come by their last activity, the newest first.
+/// Which conversations to list, newest activity first.
 ///
 /// ```
 /// use foreword_store::conversations::ConversationPage;
@@ -129,33 +122,33 @@ impl ConversationPage {
         Self { limit, user: None, agent: None, behind: None }
     }
 
-    /// Only those that belong to `user`.
+    /// Only those of `user`.
     #[must_use]
     pub fn of_user(self, user: impl Into<String>) -> Self {
         Self { user: Some(user.into()), ..self }
     }
 
-    /// Only those that `agent` talks in.
+    /// Only those of `agent`.
     #[must_use]
     pub fn of_agent(self, agent: impl Into<String>) -> Self {
         Self { agent: Some(agent.into()), ..self }
     }
 
-    /// Only those that hold `words`, whatever their case; nothing in them stands for anything else.
+    /// Only those that contain `words`, ignoring case. No character is a wildcard.
     #[must_use]
-    pub fn with_words(self, words: &str, within: LookIn) -> ConversationSearch {
+    pub fn matching(self, words: &str, within: SearchScope) -> ConversationSearch {
         ConversationSearch::new(self, words, within)
     }
 
-    /// Only those that are behind `id`, whose last activity was `at`.
+    /// Only those after `id`, whose last activity was at `at`.
     #[must_use]
     pub fn behind(self, at: Timestamp, id: ConversationId) -> Self {
         Self { behind: Some((at, id)), ..self }
     }
 
-    /// The page that follows one that gave `listed`, or `None` if that was the last.
+    /// The next page after one that returned `listed`, or `None` if that was the last.
     ///
-    /// One in which something is said in between moves to the front: it is not listed again.
+    /// A conversation with new activity moves to the front and is not listed again.
     #[must_use]
     pub fn after(self, listed: &[Conversation]) -> Option<Self> {
         let last = listed.last().filter(|_| listed.len() >= self.limit as usize)?;
@@ -164,54 +157,26 @@ impl ConversationPage {
 }
 
 impl Store {
-    /// Makes a conversation, unless there is one with that id: then it stays as it is.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Creates a conversation. An existing one with that id is left unchanged.
     pub async fn create_conversation(&self, new: NewConversation) -> Result<Created, StoreError> {
         self.run(Create(new)).await
     }
 
-    /// The conversation with that id, or `None`.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The conversation with that id.
     pub async fn conversation(&self, id: &ConversationId) -> Result<Option<Conversation>, StoreError> {
         self.run(Get(id.clone())).await
     }
 
-    /// Conversations by their last activity, the newest first.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// Lists conversations, newest activity first.
     pub async fn conversations(&self, page: ConversationPage) -> Result<Vec<Conversation>, StoreError> {
         self.run(List(page)).await
     }
 
-    /// Deletes a conversation with its messages, epochs, compactions and turns, and the frozen texts that nobody else
-    /// uses. Says whether there was one.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Deletes a conversation with its messages, epochs, compactions and turns, and the frozen texts that no other
+    /// conversation uses. Returns whether it existed.
     pub async fn delete_conversation(&self, id: &ConversationId) -> Result<bool, StoreError> {
         self.run(Delete(id.clone())).await
     }
-}
-
-/// Waits for whoever else changes this conversation.
-pub(crate) async fn lock<S: Sql>(sql: &mut S, id: &ConversationId) -> Result<(), StoreError> {
-    sql.lock(&format!("conversation:{id}")).await
-}
-
-/// Whether the conversation is there. The caller holds its lock.
-pub(crate) async fn must_exist<S: Sql>(sql: &mut S, id: &ConversationId) -> Result<(), StoreError> {
-    let found = sql.query_optional("SELECT id FROM conversations WHERE id = ?1", values![id]).await?;
-    found.map(drop).ok_or_else(|| not_found(id))
-}
-
-/// What a caller hears who names a conversation that is not there.
-pub(crate) fn not_found(id: &ConversationId) -> StoreError {
-    StoreError::NotFound { what: "conversation", id: id.to_string() }
 }
 
 macro_rules! select {
@@ -224,12 +189,13 @@ macro_rules! select {
     };
 }
 
-const GET: &str = select!("WHERE id = ?1");
-const FIRST: &str = select!("ORDER BY last_activity_at DESC, id DESC LIMIT ?1");
-const NEXT: &str =
+pub(crate) const GET: &str = select!("WHERE id = ?1");
+pub(crate) const FIRST: &str = select!("ORDER BY last_activity_at DESC, id DESC LIMIT ?1");
+pub(crate) const NEXT: &str =
     select!("WHERE (last_activity_at, id) < (?2, ?3) ORDER BY last_activity_at DESC, id DESC LIMIT ?1");
-const FIRST_OF_USER: &str = select!("WHERE user_id = ?2 ORDER BY last_activity_at DESC, id DESC LIMIT ?1");
-const NEXT_OF_USER: &str = select!(
+pub(crate) const FIRST_OF_USER: &str =
+    select!("WHERE user_id = ?2 ORDER BY last_activity_at DESC, id DESC LIMIT ?1");
+pub(crate) const NEXT_OF_USER: &str = select!(
     "WHERE user_id = ?2 AND (last_activity_at, id) < (?3, ?4) ORDER BY last_activity_at DESC, id DESC LIMIT ?1"
 );
 
@@ -275,7 +241,7 @@ impl Operation for Create {
         if !new.settings.is_empty() {
             conversation_settings::write(sql, &new.id, &new.settings, new.at).await?;
         }
-        sql.announce(Change::Conversation(new.id.clone())).await?;
+        sql.announce(StoreChange::Conversation(new.id.clone())).await?;
         let new = new.clone();
         Ok(Created::New(Conversation {
             id: new.id,
@@ -324,7 +290,7 @@ impl Operation for List {
     }
 }
 
-/// Those of an agent: there are few agents, so most of what is looked at is wanted.
+/// Lists an agent's conversations by filtering all of them. With few agents, most rows match.
 async fn of_agent<S: Sql>(
     sql: &mut S,
     agent: &str,
@@ -350,11 +316,11 @@ impl Operation for Delete {
         let id = &self.0;
         lock(sql, id).await?;
         let texts = epochs::texts_of(sql, id).await?;
-        // Everything that belongs to it refers to it, and goes with it.
+        // Foreign keys delete everything that refers to it.
         let deleted = sql.execute("DELETE FROM conversations WHERE id = ?1", values![id]).await?;
         epochs::drop_unused_texts(sql, &texts).await?;
         if deleted > 0 {
-            sql.announce(Change::Conversation(id.clone())).await?;
+            sql.announce(StoreChange::Conversation(id.clone())).await?;
         }
         Ok(deleted > 0)
     }

@@ -1,5 +1,5 @@
-//! Why something could not be stored or found. Variants are what a caller can choose by; the text says what happened,
-//! where, and [`StoreError::help`] what to do. No secret and nobody's text is in either.
+//! Errors of the store. Variants are what a caller can decide by. The message says what happened and where, and
+//! [`StoreError::help`] what to do. Neither contains secrets or stored text.
 
 use std::sync::Arc;
 
@@ -7,184 +7,176 @@ use foreword_core::store_url::BadStoreUrl;
 
 use foreword_prompt::layer_update::Refused;
 
-/// Why the store did not do it. Cheap to clone: one failure can be the answer to several callers.
+/// An error of the store. Cheap to clone, because one failure can be the result of several callers.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// No place for a store.
+    /// An invalid location.
     #[error(transparent)]
     Location(#[from] BadStoreUrl),
     /// The database can't be opened or reached.
     #[error("can't open the database `{place}`: {reason}")]
     Unreachable {
-        /// Where, without secrets.
+        /// The database's path or address, without secrets.
         place: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
-    /// The file or database is somebody else's.
-    #[error("`{place}` is no Foreword database: {reason}")]
+    /// The file or database belongs to another program.
+    #[error("`{place}` is not a Foreword database: {reason}")]
     Foreign {
-        /// Where.
+        /// The database's path or address.
         place: String,
-        /// How we know.
+        /// What shows it.
         reason: String,
     },
-    /// A newer Foreword has been here.
+    /// A newer Foreword has migrated the database.
     #[error("the database `{place}` has schema version {found}, this program knows {known}")]
     NewerSchema {
-        /// Where.
+        /// The database's path or address.
         place: String,
-        /// What it has.
+        /// The schema version found.
         found: u32,
-        /// What we know.
+        /// The newest version this program supports.
         known: u32,
     },
     /// The file is damaged.
     #[error("the database `{place}` is damaged: {reason}")]
     Corrupt {
-        /// Where.
+        /// The database's path or address.
         place: String,
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
-    /// No room.
+    /// The disk is full.
     #[error("no room to write to the database `{place}`")]
     Full {
-        /// Where.
+        /// The database's path or address.
         place: String,
     },
-    /// May not be written.
+    /// The database is read-only.
     #[error("the database `{place}` can't be written: {reason}")]
     ReadOnly {
-        /// Where.
+        /// The database's path or address.
         place: String,
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
-    /// Somebody else is writing and does not end.
+    /// Another process holds the write lock for too long.
     #[error("the database `{place}` is locked by another process")]
     Locked {
-        /// Where.
+        /// The database's path or address.
         place: String,
     },
-    /// The connection was lost and could not be had again in time. Nothing was written.
+    /// The connection was lost and could not be re-established in time. Nothing was written.
     #[error("the connection to the database `{place}` was lost: {reason}")]
     Disconnected {
-        /// Where.
+        /// The database's path or address.
         place: String,
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
-    /// The connection was lost while a write was made durable, and the server could not be asked what became of it.
+    /// The connection was lost during a commit, and the server could not be asked for the outcome.
     #[error(
-        "the connection to the database `{place}` was lost during a write, which may have been made: {reason}"
+        "the connection to the database `{place}` was lost during a write, which may have succeeded: {reason}"
     )]
     Uncertain {
-        /// Where.
+        /// The database's path or address.
         place: String,
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
-    /// The thing asked for is not there.
+    /// There is no such record.
     #[error("there is no {what} `{id}`")]
     NotFound {
-        /// The kind of thing.
+        /// The kind of record.
         what: &'static str,
-        /// Its name.
         id: String,
     },
-    /// Somebody else was faster.
+    /// An edit conflict: the record has another version than expected.
     #[error("{what} `{id}` is at version {found}, not {expected}")]
     VersionConflict {
-        /// The kind of thing.
+        /// The kind of record.
         what: &'static str,
-        /// Its name.
         id: String,
-        /// What it was thought to be at.
+        /// The version the caller expected.
         expected: u64,
-        /// What it is at.
+        /// The current version.
         found: u64,
     },
-    /// A layer that may not have this text.
+    /// The text is not allowed for the layer.
     #[error(transparent)]
     LayerRefused(#[from] Refused),
-    /// Somebody else has it now, or it has ended: whoever asked was thought dead and may not write any more.
+    /// The caller's lease was lost: another node has taken it over, or the record has ended.
     #[error("{what} `{id}` is no longer held with fence {fence}: {}", held_by(.holder.as_deref()))]
     LeaseLost {
-        /// The kind of thing.
+        /// The kind of record.
         what: &'static str,
-        /// Its name.
         id: String,
-        /// The fence of whoever asked.
+        /// The caller's fencing token.
         fence: u64,
-        /// Who holds it now; nobody, if it has ended.
+        /// The current holder; `None` if the record has ended.
         holder: Option<String>,
     },
-    /// Something else was stored under the same name before.
-    #[error("{what} `{id}` was used before for something else")]
+    /// The id or key was used before for other content.
+    #[error("{what} `{id}` was used before for other content")]
     UsedBefore {
-        /// The kind of name.
+        /// The kind of id.
         what: &'static str,
-        /// The name.
         id: String,
     },
-    /// What was asked for would do harm.
-    #[error("{what} `{id}` can't be changed like that: {reason}")]
+    /// The change is not allowed.
+    #[error("{what} `{id}` can't be changed: {reason}")]
     Refused {
-        /// The kind of thing.
+        /// The kind of record.
         what: &'static str,
-        /// Its name.
         id: String,
-        /// Why not.
         reason: String,
     },
-    /// A stored text that is no longer what was stored.
-    #[error("{what} `{id}` is damaged: it is not what was stored")]
+    /// A stored text does not match its hash.
+    #[error("{what} `{id}` is damaged: it does not match its hash")]
     Damaged {
-        /// The kind of thing.
+        /// The kind of record.
         what: &'static str,
-        /// Its name.
         id: String,
     },
-    /// Another turn has dealt with it.
+    /// Another turn has consumed it.
     #[error("{what} `{id}` belongs to turn `{turn}`")]
     Taken {
-        /// The kind of thing.
+        /// The kind of record.
         what: &'static str,
-        /// Its name.
         id: String,
-        /// Whose it is.
+        /// The id of that turn.
         turn: String,
     },
-    /// Something stands where something new was to be made.
-    #[error("there is a file already: `{place}`")]
+    /// The target file exists.
+    #[error("the file exists: `{place}`")]
     Exists {
-        /// Where.
+        /// Its path.
         place: String,
     },
-    /// A store that should hold nothing yet holds something.
+    /// The store must be empty but is not.
     #[error("the database `{place}` is not empty: there are rows in `{table}`")]
     NotEmpty {
-        /// Where.
+        /// The database's path or address.
         place: String,
-        /// The first table that has rows.
+        /// The first table with rows.
         table: &'static str,
     },
-    /// A text that not every engine can hold.
+    /// A text contains a zero byte, which Postgres can't store.
     #[error("a text with a zero byte can't be stored")]
     ZeroByte,
-    /// What is stored makes no sense to this program.
-    #[error("something stored can't be read: {what}")]
+    /// Stored data can't be decoded.
+    #[error("can't decode stored data: {what}")]
     Unreadable {
-        /// What.
+        /// The column or record.
         what: String,
     },
-    /// Anything else the engine says.
+    /// Another error of the engine.
     #[error("the database `{place}` refused: {reason}")]
     Engine {
-        /// Where.
+        /// The database's path or address.
         place: String,
-        /// What the engine says.
+        /// The engine's message.
         reason: Arc<str>,
     },
 }
@@ -194,42 +186,44 @@ fn held_by(holder: Option<&str>) -> String {
 }
 
 impl StoreError {
-    /// What to do about it.
+    /// What the user can do about it.
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {
             Self::Location(bad) => bad.help(),
-            Self::Unreachable { .. } => "check `store.url`, that the place exists, and that it may be used",
-            Self::Foreign { .. } => "name another file or database in `store.url`",
-            Self::NewerSchema { .. } => {
-                "use the newer Foreword that has written it, or restore an older backup"
+            Self::Unreachable { .. } => {
+                "check `store.url`, that the file or server exists, and your permissions"
             }
+            Self::Foreign { .. } => "set `store.url` to another file or database",
+            Self::NewerSchema { .. } => "use the newer Foreword that migrated it, or restore an older backup",
             Self::Corrupt { .. } => "keep the file, and restore a backup: `foreword store restore FILE`",
-            Self::Full { .. } => "make room, and do it again: nothing of it was written",
-            Self::ReadOnly { .. } => "check who may write to the file and to its folder",
-            Self::Locked { .. } => "see which process uses it, and try again",
-            Self::Disconnected { .. } => "see whether the server runs, and try again: nothing was written",
-            Self::Uncertain { .. } => "see whether the server runs, and look before it is done again",
-            Self::NotFound { .. } => "list what there is",
-            Self::VersionConflict { .. } => "read it again, and decide anew",
+            Self::Full { .. } => "free some space and retry: nothing was written",
+            Self::ReadOnly { .. } => "check the permissions of the file and its folder",
+            Self::Locked { .. } => "find the process that uses it, and retry",
+            Self::Disconnected { .. } => "check that the server runs, and retry: nothing was written",
+            Self::Uncertain { .. } => {
+                "check that the server runs, and look whether it was written before you retry"
+            }
+            Self::NotFound { .. } => "list the existing ones",
+            Self::VersionConflict { .. } => "read it again and retry with the new version",
             Self::LayerRefused(refused) => match refused {
                 Refused::Unknown { .. } | Refused::Immutable { .. } => "write one of the mutable layers",
-                Refused::Blank { .. } => "say something, or roll it back to an earlier version",
+                Refused::Blank { .. } => "write a text, or roll back to an earlier version",
                 Refused::TooLong { .. } => "make the text shorter",
                 Refused::TotalTooLong { .. } => "make this layer or another one shorter",
             },
-            Self::LeaseLost { .. } => "stop: whoever holds it goes on with it",
+            Self::LeaseLost { .. } => "stop: the other node continues it",
             Self::UsedBefore { .. } => {
-                "use a new id or key for something new, and the old one only to say the same again"
+                "use a new id or key for new content; reuse one only to repeat the same request"
             }
-            Self::Refused { .. } => "read it again, and ask for less",
+            Self::Refused { .. } => "read it again and check the request",
             Self::Damaged { .. } => {
-                "keep the database, and restore a backup; a conversation goes on once it is compacted"
+                "keep the database, and restore a backup; compacting a conversation repairs it"
             }
-            Self::Taken { .. } => "drop what was made for it: it has been dealt with",
-            Self::Exists { .. } => "name another file, or say that it may be replaced",
-            Self::NotEmpty { .. } => "restore into a new database: name one in `store.url`",
-            Self::ZeroByte => "take the zero bytes out of it",
+            Self::Taken { .. } => "discard the result: another turn has consumed it",
+            Self::Exists { .. } => "choose another file, or allow replacing it",
+            Self::NotEmpty { .. } => "restore into a new database: set `store.url` to one",
+            Self::ZeroByte => "remove the zero bytes",
             Self::Unreadable { .. } => "see `foreword store check`",
             Self::Engine { .. } => "see `foreword store check`, and the server's log",
         }

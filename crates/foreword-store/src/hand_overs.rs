@@ -1,51 +1,48 @@
-//! Hand-overs: a conversation goes from one agent to another. The agent in the conversation, the record of it and a notice
-//! among the messages are written together, and never while a turn is under way.
+//! Hand-overs of a conversation from one agent to another. The conversation's agent, the record and a notice message
+//! are written in one transaction, never during a turn.
 //!
-//! A turn that is under way can wish for one ([`Store::wish_hand_over`]). The wish is durable at once and is fulfilled in the
-//! transaction that ends the turn, on whichever node that happens; a turn that ends in another way than by an answer takes
-//! its wish with it.
+//! A running turn can request a hand-over ([`Store::request_hand_over`]). The request is durable at once and is applied
+//! in the transaction that finishes the turn, on any node. It is discarded if the turn does not end with an answer.
 
-use foreword_core::hand_over::{HandOver, Spoke, Wish, notice};
+use foreword_core::hand_over::{HandOver, HandOverRequest, SpeakerCount, notice};
 use foreword_core::id::{ConversationId, MessageId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
 use foreword_core::timestamp::Timestamp;
 
-use crate::changes::Change;
-use crate::conversations::{lock, not_found};
+use crate::changes::StoreChange;
+use crate::conversation_lock::{lock, not_found};
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::messages;
 use crate::store::Store;
 
-/// A hand-over to be made.
+/// A hand-over to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewHandOver {
-    /// The conversation.
     pub conversation: ConversationId,
-    /// The agent that gets it.
+    /// The receiving agent.
     pub to: String,
-    /// Whose wish it is.
-    pub wish: Wish,
-    /// The id of the notice.
+    /// Who requests it, and why.
+    pub wish: HandOverRequest,
     pub notice: MessageId,
-    /// When.
+    /// The time of the hand-over.
     pub at: Timestamp,
 }
 
-/// What became of a hand-over.
+/// The outcome of a hand-over.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Given {
-    /// The conversation has another agent now; the notice says so.
+pub enum HandOverOutcome {
+    /// The conversation has a new agent; with the notice message.
     HandedOver(Box<(HandOver, Message)>),
-    /// That agent has it already.
+    /// The agent has the conversation already.
     Same,
-    /// A turn is under way.
+    /// A turn is running.
     Busy,
 }
 
-/// What is asked before each turn.
+/// The statements that run before each turn.
 #[cfg(test)]
-pub(crate) const STATEMENTS: &[&str] = &[OF_CONVERSATION, ALL, WISHED];
+pub(crate) const STATEMENTS: &[&str] = &[OF_CONVERSATION, ALL, REQUESTED];
 
 const OF_CONVERSATION: &str = "SELECT c.agent,
          (SELECT COUNT(*) FROM hand_overs AS h WHERE h.conversation_id = c.id AND h.after_seq IS NOT NULL)
@@ -53,30 +50,27 @@ const OF_CONVERSATION: &str = "SELECT c.agent,
 const ALL: &str =
     "SELECT number, from_agent, to_agent, by_user, reason, said, trust, turn_id, after_seq, created_at
      FROM hand_overs WHERE conversation_id = ?1 AND after_seq IS NOT NULL ORDER BY number";
-const WISHED: &str = "SELECT number, to_agent, by_user, reason, trust FROM hand_overs
+const REQUESTED: &str = "SELECT number, to_agent, by_user, reason, trust FROM hand_overs
      WHERE conversation_id = ?1 AND after_seq IS NULL ORDER BY number";
 
 impl Store {
-    /// Gives a conversation to another agent, if no turn is under way in it.
+    /// Hands a conversation over to another agent, unless a turn is running.
     ///
     /// # Errors
-    /// If there is no such conversation, or it can't be written.
-    pub async fn hand_over(&self, new: NewHandOver) -> Result<Given, StoreError> {
+    /// If there is no such conversation, or the database can't be written.
+    pub async fn hand_over(&self, new: NewHandOver) -> Result<HandOverOutcome, StoreError> {
         self.run(Give(new)).await
     }
 
-    /// Notes that `turn` wishes to give its conversation to another agent when it ends. A later wish replaces it.
+    /// Requests a hand-over at the end of `turn`. A later request replaces it.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] if the turn is not under way, or if it can't be written.
-    pub async fn wish_hand_over(&self, turn: &TurnId, new: NewHandOver) -> Result<(), StoreError> {
-        self.run(MakeWish { turn: turn.clone(), new }).await
+    /// [`StoreError::Refused`] if the turn is not running, or if the database can't be written.
+    pub async fn request_hand_over(&self, turn: &TurnId, new: NewHandOver) -> Result<(), StoreError> {
+        self.run(Request { turn: turn.clone(), new }).await
     }
 
-    /// The hand-overs that took place in a conversation, the oldest first.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// The hand-overs of a conversation, the oldest first.
     pub async fn hand_overs(&self, conversation: &ConversationId) -> Result<Vec<HandOver>, StoreError> {
         self.run(List(conversation.clone())).await
     }
@@ -85,34 +79,34 @@ impl Store {
 struct Give(NewHandOver);
 
 impl Operation for Give {
-    type Output = Given;
+    type Output = HandOverOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Given, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<HandOverOutcome, StoreError> {
         let new = &self.0;
         lock(sql, &new.conversation).await?;
         let select = "SELECT agent, lease_turn FROM conversations WHERE id = ?1";
         let row = sql.query_optional(select, values![&new.conversation]).await?;
         let row = row.ok_or_else(|| not_found(&new.conversation))?;
         if row.get::<Option<String>>(1)?.is_some() {
-            return Ok(Given::Busy);
+            return Ok(HandOverOutcome::Busy);
         }
         let from: String = row.get(0)?;
         if from == new.to {
-            return Ok(Given::Same);
+            return Ok(HandOverOutcome::Same);
         }
         let number = next_number(sql, &new.conversation).await?;
-        let made = make(sql, new, (number, &from, None)).await?;
-        Ok(Given::HandedOver(Box::new(made)))
+        let made = make(sql, new, number, &from, None).await?;
+        Ok(HandOverOutcome::HandedOver(Box::new(made)))
     }
 }
 
-struct MakeWish {
+struct Request {
     turn: TurnId,
     new: NewHandOver,
 }
 
-impl Operation for MakeWish {
+impl Operation for Request {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
@@ -123,17 +117,18 @@ impl Operation for MakeWish {
         let row = sql.query_optional(select, values![&new.conversation]).await?;
         let row = row.ok_or_else(|| not_found(&new.conversation))?;
         if row.get::<Option<String>>(1)?.as_deref() != Some(self.turn.as_str()) {
-            let reason = format!("turn `{}` is not under way in it", self.turn);
+            let reason = format!("turn `{}` is not running in it", self.turn);
             return Err(StoreError::Refused {
                 what: "hand-over of",
                 id: new.conversation.to_string(),
                 reason,
             });
         }
-        forget_wishes(sql, &new.conversation).await?;
+        discard_requests(sql, &new.conversation).await?;
         let number = next_number(sql, &new.conversation).await?;
         let from: String = row.get(0)?;
-        insert(sql, new, (number, &from, Some(&self.turn)), (&[], None)).await
+        let record = Record { number, from: &from, turn: Some(&self.turn), said: &[], after: None };
+        insert(sql, new, record).await
     }
 }
 
@@ -148,7 +143,7 @@ impl Operation for List {
     }
 }
 
-/// The agent that has a conversation, and how it came to it. `None` if there is no such conversation.
+/// The agent of a conversation and its hand-overs so far. `None` if there is no such conversation.
 pub(crate) async fn agent_of<S: Sql>(
     sql: &mut S,
     conversation: &ConversationId,
@@ -163,38 +158,40 @@ pub(crate) async fn agent_of<S: Sql>(
     Ok(Some((row.get(0)?, hand_overs)))
 }
 
-/// Whether a turn that ends has answered.
+/// Whether a finished turn has answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum FiringEnd {
     Answered,
     Otherwise,
 }
 
-/// Fulfils or forgets what a turn that has just ended has wished for. The caller holds the conversation's lock.
-pub(crate) async fn settle<S: Sql>(
+/// Applies or discards the hand-over that a finished turn has requested. The caller holds the conversation's lock.
+pub(crate) async fn apply_or_discard<S: Sql>(
     sql: &mut S,
     conversation: &ConversationId,
     turn: &TurnId,
-    (ended, at): (Ended, Timestamp),
+    ended: FiringEnd,
+    at: Timestamp,
 ) -> Result<(), StoreError> {
-    let Some(row) = sql.query_optional(WISHED, values![conversation]).await? else { return Ok(()) };
-    forget_wishes(sql, conversation).await?;
+    let Some(row) = sql.query_optional(REQUESTED, values![conversation]).await? else { return Ok(()) };
+    discard_requests(sql, conversation).await?;
     let from =
         sql.query_optional("SELECT agent FROM conversations WHERE id = ?1", values![conversation]).await?;
     let from: String = from.ok_or_else(|| not_found(conversation))?.get(0)?;
     let to: String = row.get(1)?;
-    if ended == Ended::Otherwise || from == to {
+    if ended == FiringEnd::Otherwise || from == to {
         return Ok(());
     }
-    let wish = Wish { user: row.get(2)?, by_agent: true, reason: row.get(3)?, trust: row.parse(4)? };
-    // As all that a turn leaves it is named after it, so that it is the same again.
+    let wish =
+        HandOverRequest { user: row.get(2)?, by_agent: true, reason: row.get(3)?, trust: row.parse(4)? };
+    // Derived from the turn's id, so that a retry creates the same message.
     let notice = MessageId::new(format!("{turn}-hand-over"))
         .map_err(|error| StoreError::Unreadable { what: error.to_string() })?;
     let new = NewHandOver { conversation: conversation.clone(), to, wish, notice, at };
-    make(sql, &new, (row.get(0)?, &from, Some(turn))).await.map(drop)
+    make(sql, &new, row.get(0)?, &from, Some(turn)).await.map(drop)
 }
 
-async fn forget_wishes<S: Sql>(sql: &mut S, conversation: &ConversationId) -> Result<(), StoreError> {
+async fn discard_requests<S: Sql>(sql: &mut S, conversation: &ConversationId) -> Result<(), StoreError> {
     let delete = "DELETE FROM hand_overs WHERE conversation_id = ?1 AND after_seq IS NULL";
     sql.execute(delete, values![conversation]).await.map(drop)
 }
@@ -205,11 +202,13 @@ async fn next_number<S: Sql>(sql: &mut S, conversation: &ConversationId) -> Resu
     Ok(row.map_or(Ok(0), |row| row.get::<u64>(0))? + 1)
 }
 
-/// Gives the conversation to its new agent, says so in it, and records who has spoken until then.
+/// Sets the new agent, adds the notice, and records who has spoken so far.
 async fn make<S: Sql>(
     sql: &mut S,
     new: &NewHandOver,
-    (number, from, turn): (u64, &str, Option<&TurnId>),
+    number: u64,
+    from: &str,
+    turn: Option<&TurnId>,
 ) -> Result<(HandOver, Message), StoreError> {
     let conversation = &new.conversation;
     let before = "SELECT COALESCE(MAX(after_seq), 0) FROM hand_overs WHERE conversation_id = ?1";
@@ -217,13 +216,13 @@ async fn make<S: Sql>(
     let before: u64 = before.map_or(Ok(0), |row| row.get(0))?;
     let said = spoken_since(sql, conversation, before).await?;
     let text = notice(from, &new.to, &new.wish);
-    let told = messages::append(sql, &notice_of(new, text)).await?;
-    let after = told.seq - 1;
-    insert(sql, new, (number, from, turn), (&said, Some(after))).await?;
+    let notice = messages::append(sql, &notice_of(new, text)).await?;
+    let after = notice.seq - 1;
+    insert(sql, new, Record { number, from, turn, said: &said, after: Some(after) }).await?;
     sql.execute("UPDATE conversations SET agent = ?2 WHERE id = ?1", values![conversation, &new.to]).await?;
-    sql.announce(Change::Conversation(conversation.clone())).await?;
+    sql.announce(StoreChange::Conversation(conversation.clone())).await?;
     let (from, to, wish) = (from.to_owned(), new.to.clone(), new.wish.clone());
-    Ok((HandOver { number, from, to, wish, said, after, at: new.at }, told))
+    Ok((HandOver { number, from, to, wish, said, after, at: new.at }, notice))
 }
 
 fn notice_of(new: &NewHandOver, text: String) -> NewMessage {
@@ -242,12 +241,12 @@ fn notice_of(new: &NewHandOver, text: String) -> NewMessage {
     }
 }
 
-/// Who has said something that was answered, and who has answered, by trust. Several messages of one turn are one answer.
+/// Who wrote answered messages, and who answered, by trust. Several messages of one turn count as one answer.
 async fn spoken_since<S: Sql>(
     sql: &mut S,
     conversation: &ConversationId,
     before: u64,
-) -> Result<Vec<Spoke>, StoreError> {
+) -> Result<Vec<SpeakerCount>, StoreError> {
     let select = "SELECT role, author, trust,
              CASE WHEN role = 'assistant' THEN COUNT(DISTINCT turn_id) ELSE COUNT(*) END
          FROM messages
@@ -256,7 +255,7 @@ async fn spoken_since<S: Sql>(
          GROUP BY role, author, trust ORDER BY MIN(seq), trust";
     let spoke = |row: &Row| {
         let role: Role = row.parse(0)?;
-        Ok(Spoke {
+        Ok(SpeakerCount {
             who: row.get(1)?,
             agent: role == Role::Assistant,
             trust: row.parse(2)?,
@@ -266,13 +265,18 @@ async fn spoken_since<S: Sql>(
     sql.query(select, values![conversation, before]).await?.iter().map(spoke).collect()
 }
 
-async fn insert<S: Sql>(
-    sql: &mut S,
-    new: &NewHandOver,
-    (number, from, turn): (u64, &str, Option<&TurnId>),
-    (said, after): (&[Spoke], Option<u64>),
-) -> Result<(), StoreError> {
-    let said = serde_json::to_string(said)
+/// The columns of a hand-over that its [`NewHandOver`] does not have.
+struct Record<'a> {
+    number: u64,
+    from: &'a str,
+    turn: Option<&'a TurnId>,
+    said: &'a [SpeakerCount],
+    /// The last message before the hand-over; `None` while it is only requested.
+    after: Option<u64>,
+}
+
+async fn insert<S: Sql>(sql: &mut S, new: &NewHandOver, record: Record<'_>) -> Result<(), StoreError> {
+    let said = serde_json::to_string(record.said)
         .map_err(|error| StoreError::Unreadable { what: format!("who has spoken: {error}") })?;
     let insert =
         "INSERT INTO hand_overs (conversation_id, number, from_agent, to_agent, by_user, reason, said, trust,
@@ -283,15 +287,15 @@ async fn insert<S: Sql>(
         insert,
         values![
             &new.conversation,
-            number,
-            from,
+            record.number,
+            record.from,
             &new.to,
             wish.user.as_deref(),
             wish.reason.as_deref(),
             said,
             wish.trust,
-            turn,
-            after,
+            record.turn,
+            record.after,
             new.at
         ],
     )
@@ -304,7 +308,7 @@ fn hand_over(row: &Row) -> Result<HandOver, StoreError> {
         number: row.get(0)?,
         from: row.get(1)?,
         to: row.get(2)?,
-        wish: Wish {
+        wish: HandOverRequest {
             user: row.get(3)?,
             by_agent: row.get::<Option<String>>(7)?.is_some(),
             reason: row.get(4)?,

@@ -1,46 +1,47 @@
-//! Whether the store works, as its callers see it. Kept in memory, so that a failure is visible while the database is not.
+//! The health of the store, as its callers see it. Kept in memory, so that failures are visible while the database is
+//! down.
 //!
-//! Every operation that fails for a reason of the database's is counted by its [`Fault`]. The store counts as failing
-//! until [`Store::probe`] has written something again; a damaged file stays damaged for the life of the process.
+//! Every operation that fails because of the database is counted by [`StoreFault`]. The store is down until
+//! [`Store::probe`] succeeds. A damaged file stays reported until the process ends.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foreword_core::id::NodeId;
 use foreword_core::timestamp::Timestamp;
+use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// How many changes are kept for a listener that is slow.
+/// The capacity of the broadcast channel for a slow subscriber.
 const CHANGES_CAPACITY: usize = 64;
-/// How much a probe writes: a disk with room for less than a message is full.
+/// How many bytes a probe writes: a disk without room for a message counts as full.
 const PROBE_BYTES: usize = 16 << 10;
 
-/// What is wrong with a database, whatever was asked of it.
+/// A fault of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// There is no room.
+pub enum StoreFault {
+    /// The disk is full.
     Full,
-    /// It may not be written.
+    /// The database is read-only.
     ReadOnly,
     /// It can't be opened or reached, or its file was deleted.
     Unreachable,
     /// The connection was lost.
     Disconnected,
-    /// Another process holds it.
+    /// Another process locks it.
     Locked,
     /// The file is damaged.
     Corrupt,
-    /// A record is not what was stored.
+    /// A record does not match its hash.
     Damaged,
     /// The engine reports another error.
     Engine,
 }
 
-impl Fault {
+impl StoreFault {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Full,
@@ -53,7 +54,7 @@ impl Fault {
         Self::Engine,
     ];
 
-    /// The fault an error stands for; `None` if the error is about what was asked.
+    /// The fault behind an error; `None` if the request caused the error.
     #[must_use]
     pub fn of(error: &StoreError) -> Option<Self> {
         Some(match error {
@@ -81,7 +82,7 @@ impl Fault {
         })
     }
 
-    /// The word for it in metrics and events.
+    /// Its name in metrics and events.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -96,37 +97,37 @@ impl Fault {
         }
     }
 
-    /// Whether it stays until the database is replaced: no later write can show that it is gone.
+    /// Whether it lasts until the database is replaced: no later write can clear it.
     #[must_use]
     pub fn is_lasting(self) -> bool {
         matches!(self, Self::Corrupt | Self::Damaged)
     }
 }
 
-/// A failure of the database's.
+/// A failure of the database.
 #[derive(Debug, Clone)]
-pub struct Failure {
-    /// What sort.
-    pub fault: Fault,
-    /// What the database said; for the owner.
+pub struct StoreFailure {
+    /// The kind of fault.
+    pub fault: StoreFault,
+    /// The error, for the owner.
     pub error: StoreError,
 }
 
 /// A change of the store's health.
 #[derive(Debug, Clone)]
 pub enum HealthChange {
-    /// It fails for a reason that is new.
-    Failed(Failure),
-    /// It can be written again.
+    /// A new fault has occurred.
+    Failed(StoreFailure),
+    /// Writes succeed again.
     Recovered,
 }
 
-/// Whether a store works.
+/// The health of a store.
 #[derive(Debug)]
 pub struct Health {
-    /// One for each fault that was seen and is not known to be gone, in the order they came.
-    failures: Mutex<Vec<Failure>>,
-    counts: [AtomicU64; Fault::ALL.len()],
+    /// The uncleared failures, one per fault, in order of occurrence.
+    failures: Mutex<Vec<StoreFailure>>,
+    counts: [AtomicU64; StoreFault::ALL.len()],
     changes: broadcast::Sender<HealthChange>,
 }
 
@@ -138,63 +139,55 @@ impl Default for Health {
 }
 
 impl Health {
-    /// Why the store fails, if it does: each fault once.
+    /// The current failures, one per fault.
     #[must_use]
-    pub fn failures(&self) -> Vec<Failure> {
-        self.state().clone()
+    pub fn failures(&self) -> Vec<StoreFailure> {
+        self.failures.lock().clone()
     }
 
-    /// Whether every operation can be expected to succeed, but for those on single damaged records.
+    /// Whether operations are expected to succeed, except those on single damaged records.
     #[must_use]
     pub fn is_up(&self) -> bool {
-        self.state().iter().all(|failure| failure.fault == Fault::Damaged)
+        self.failures.lock().iter().all(|failure| failure.fault == StoreFault::Damaged)
     }
 
-    /// How many operations have failed since the start, by fault.
+    /// The number of failed operations since the start, by fault.
     #[must_use]
-    pub fn counts(&self) -> [(Fault, u64); Fault::ALL.len()] {
-        Fault::ALL.map(|fault| (fault, self.counts[fault as usize].load(Ordering::Relaxed)))
+    pub fn counts(&self) -> [(StoreFault, u64); StoreFault::ALL.len()] {
+        StoreFault::ALL.map(|fault| (fault, self.counts[fault as usize].load(Ordering::Relaxed)))
     }
 
-    /// What changes from now on.
+    /// Subscribes to changes.
     #[must_use]
     pub fn changes(&self) -> broadcast::Receiver<HealthChange> {
         self.changes.subscribe()
     }
 
-    /// Counts a failed operation, if the database is the reason.
+    /// Counts a failed operation if the database is the cause.
     pub(crate) fn note(&self, error: &StoreError) {
-        let Some(fault) = Fault::of(error) else { return };
+        let Some(fault) = StoreFault::of(error) else { return };
         self.counts[fault as usize].fetch_add(1, Ordering::Relaxed);
-        let mut failures = self.state();
+        let mut failures = self.failures.lock();
         if failures.iter().all(|known| known.fault != fault) {
-            let failure = Failure { fault, error: error.clone() };
+            let failure = StoreFailure { fault, error: error.clone() };
             failures.push(failure.clone());
-            // Nobody has to listen.
+            // There may be no subscribers.
             let _ = self.changes.send(HealthChange::Failed(failure));
         }
     }
 
     fn note_written(&self) {
-        let mut failures = self.state();
+        let mut failures = self.failures.lock();
         let before = failures.len();
         failures.retain(|failure| failure.fault.is_lasting());
         if failures.len() < before {
             let _ = self.changes.send(HealthChange::Recovered);
         }
     }
-
-    fn state(&self) -> MutexGuard<'_, Vec<Failure>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Store {
-    /// Writes something durable and removes it again. A store that failed and now takes this works again, unless it is
-    /// damaged.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Writes a row durably and deletes it again. Success clears all faults except damage.
     pub async fn probe(&self, node: &NodeId, now: Timestamp) -> Result<(), StoreError> {
         self.run(Probe { row: format!("probe-of-{node}"), now }).await?;
         self.health().note_written();
@@ -212,7 +205,7 @@ impl Operation for Probe {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        // Within one transaction: nobody ever sees the row, but its pages are written.
+        // In one transaction: the row is never visible, but its pages are written.
         let insert =
             "INSERT INTO nodes (node, version, listen, started_at, seen_at) VALUES (?1, '', ?2, ?3, ?3)
             ON CONFLICT (node) DO UPDATE SET listen = ?2";
@@ -234,26 +227,26 @@ mod tests {
         StoreError::Corrupt { place: "foreword.db".to_owned(), reason: "malformed".to_owned() }
     }
 
-    fn counted(health: &Health, fault: Fault) -> u64 {
+    fn counted(health: &Health, fault: StoreFault) -> u64 {
         health.counts()[fault as usize].1
     }
 
     #[test]
-    fn each_fault_is_counted_in_its_own_place() {
-        for (index, fault) in Fault::ALL.into_iter().enumerate() {
+    fn faults_are_counted_separately() {
+        for (index, fault) in StoreFault::ALL.into_iter().enumerate() {
             assert_eq!(fault as usize, index);
         }
     }
 
     #[test]
-    fn a_failure_is_announced_once_until_a_write_succeeds() {
+    fn failure_is_announced_once_until_a_write_succeeds() {
         let health = Health::default();
         let mut changes = health.changes();
         health.note(&full());
         health.note(&full());
-        assert_eq!(counted(&health, Fault::Full), 2);
+        assert_eq!(counted(&health, StoreFault::Full), 2);
         assert!(
-            matches!(changes.try_recv(), Ok(HealthChange::Failed(failure)) if failure.fault == Fault::Full)
+            matches!(changes.try_recv(), Ok(HealthChange::Failed(failure)) if failure.fault == StoreFault::Full)
         );
         assert!(changes.try_recv().is_err());
         health.note_written();
@@ -263,21 +256,21 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_stays_damaged_and_hides_no_other_fault() {
+    fn damage_persists_and_hides_no_other_fault() {
         let health = Health::default();
         let mut changes = health.changes();
         health.note(&corrupt());
         health.note(&full());
         let faults = || health.failures().iter().map(|failure| failure.fault).collect::<Vec<_>>();
-        assert_eq!(faults(), [Fault::Corrupt, Fault::Full]);
+        assert_eq!(faults(), [StoreFault::Corrupt, StoreFault::Full]);
         assert!(changes.try_recv().is_ok() && changes.try_recv().is_ok());
         health.note_written();
-        assert_eq!(faults(), [Fault::Corrupt]);
+        assert_eq!(faults(), [StoreFault::Corrupt]);
         assert!(!health.is_up());
     }
 
     #[test]
-    fn what_was_asked_wrongly_is_no_fault_of_the_store() {
+    fn invalid_requests_are_not_store_faults() {
         let health = Health::default();
         health.note(&StoreError::ZeroByte);
         health.note(&StoreError::NotFound { what: "turn", id: "t-1".to_owned() });

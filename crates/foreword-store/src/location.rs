@@ -1,4 +1,4 @@
-//! Where the database is: a file, or a Postgres server. A password in an address is never printed.
+//! The location of the database: a file or a Postgres server. Never prints a password.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use foreword_core::store_url::StoreUrl;
 use crate::engine::postgres::Address;
 use crate::error::StoreError;
 
-/// Where the database is.
+/// The location of the database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Location(Kind);
 
@@ -16,25 +16,25 @@ pub struct Location(Kind);
 pub(crate) enum Kind {
     /// A SQLite file.
     File(PathBuf),
-    /// A Postgres address, password and all.
+    /// A Postgres address, including the password.
     Postgres(String),
 }
 
 impl Location {
-    /// A SQLite file, made when it is first needed.
+    /// A SQLite file, created on first use.
     #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self(Kind::File(path.into()))
     }
 
-    /// The place written as `url`: `postgres://…`, `sqlite:path`, or a path; paths count from `base`.
+    /// Parses `url`: `postgres://…`, `sqlite:path`, or a path. Relative paths are resolved against `base`.
     ///
-    /// A Postgres address may end in options, as in `?sslmode=require&pool_size=20`: those every client of Postgres
-    /// knows (`sslmode`, `sslrootcert`, `connect_timeout`, `options` …); `pool_size`, how many connections to keep at
-    /// most (10); and `answer_timeout`, how many seconds to wait for an answer (30).
+    /// A Postgres address may have options, as in `?sslmode=require&pool_size=20`: the standard ones (`sslmode`,
+    /// `sslrootcert`, `connect_timeout`, `options` …); `pool_size`, the maximum number of connections (10); and
+    /// `answer_timeout`, the timeout of a statement in seconds (30).
     ///
     /// # Errors
-    /// If it names a kind of database that there is no engine for.
+    /// If the scheme is not supported.
     ///
     /// ```
     /// use foreword_store::location::Location;
@@ -48,7 +48,7 @@ impl Location {
         Ok(Self::new(&StoreUrl::parse(url)?, base))
     }
 
-    /// The place that was written as `url`; paths count from `base`.
+    /// The location for `url`; relative paths are resolved against `base`.
     #[must_use]
     pub fn new(url: &StoreUrl, base: &Path) -> Self {
         match url {
@@ -57,7 +57,7 @@ impl Location {
         }
     }
 
-    /// The SQLite file, if it is one.
+    /// The path, if it is a SQLite file.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
@@ -81,7 +81,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// The servers and the database of an address, and nothing else of it: what can't be read is not printed either.
+/// The hosts and database name of an address. An address that can't be parsed is not printed.
 fn server(url: &str) -> String {
     let Ok(address) = Address::parse(url, "") else { return "…".to_owned() };
     address.server()
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_part_of_a_password_is_ever_printed() {
+    fn password_is_never_printed() {
         let urls = [
             "postgres://alice:s3cret@db:5432/foreword",
             "postgres://alice:s3cret@x@db/foreword",

@@ -1,4 +1,4 @@
-//! What a conversation has taken so far: its turns, and the sums of their events. Reads none of its words.
+//! Metrics of a conversation: its turns, and sums over their events. Reads no message content.
 
 use foreword_core::id::ConversationId;
 use foreword_core::money::Money;
@@ -9,30 +9,27 @@ use crate::engine::{Access, Operation, Sql, Value, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// What a conversation has taken so far. Tool calls, tokens and cost are sums of events, and no longer include events that
-/// retention has deleted.
+/// Metrics of a conversation. Tool calls, tokens and cost are sums over events, so they exclude events that retention
+/// has deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConversationMetrics {
-    /// How many turns it has, one that runs included.
+    /// The number of turns, including a running one.
     pub turns: u64,
-    /// Calls of tools.
+    /// The number of tool calls.
     pub tool_calls: u64,
-    /// How long its turns took together, those that have ended.
+    /// The total duration of finished turns.
     pub duration_ms: u64,
-    /// Tokens read, from wherever.
+    /// Input tokens, cached or not.
     pub tokens_in: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub tokens_out: u64,
-    /// What it cost; `None` if the price of a call is not known.
+    /// The cost; `None` if the price of a call is unknown.
     pub cost: Option<Money>,
 }
 
 impl Store {
-    /// What a conversation has taken so far. Only turns at a trust that `reader` permits count; all calls count for the owner,
-    /// also those outside of a turn, such as a summary's.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The metrics of a conversation. Counts only turns at a trust that `reader` permits. For the owner, counts all
+    /// calls, including those outside of a turn, such as for a summary.
     pub async fn conversation_metrics(
         &self,
         conversation: &ConversationId,
@@ -45,8 +42,8 @@ impl Store {
 const TURNS: &str = "SELECT started_at, ended_at FROM turns
      WHERE conversation_id = ?1 AND trust IN (?2, ?3, ?4, ?5)";
 
-/// Sums by type of event. Types are compared in a way that no index leads: a conversation has few events, a type has many.
-/// Cast because one engine gives a sum of whole numbers another type than the numbers have.
+/// Sums by event type. The type is compared without its index, because a conversation has few events and a type has
+/// many. Cast because Postgres sums integers as `numeric`.
 macro_rules! sums {
     ($of_whom:literal) => {
         concat!(
@@ -65,7 +62,7 @@ const ALL_EVENTS: &str = sums!("");
 const PERMITTED_EVENTS: &str =
     sums!(" AND turn_id IN (SELECT id FROM turns WHERE conversation_id = ?1 AND trust IN (?2, ?3, ?4, ?5))");
 
-/// For the test that nothing grows with the number of conversations.
+/// For the test that no query scans all conversations.
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[&str] = &[TURNS];
 
@@ -75,7 +72,7 @@ struct Measure {
 }
 
 impl Measure {
-    /// The conversation, and four trusts: one that is not permitted leaves its place to one that is.
+    /// The conversation, and four trusts; a permitted trust fills in for one that is not.
     fn values(&self) -> Vec<Value> {
         let mut all = values![&self.conversation].to_vec();
         all.extend(
@@ -96,7 +93,7 @@ impl Operation for Measure {
         for row in sql.query(TURNS, &self.values()).await? {
             metrics.turns += 1;
             if let Some(ended) = row.parse_optional::<Timestamp>(1)? {
-                // A clock that was set back in between gives no time.
+                // Zero if the clock was set back in between.
                 duration += ended.since(row.parse(0)?);
             }
         }
@@ -127,10 +124,10 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
-    use crate::migrations::MIGRATIONS;
+    use crate::engine::migrations::MIGRATIONS;
 
     #[test]
-    fn sums_are_led_by_the_index_of_conversations() {
+    fn metrics_use_the_conversation_index() {
         let connection = Connection::open_in_memory().unwrap();
         for part in MIGRATIONS.iter().flat_map(|migration| migration.sqlite) {
             connection.execute_batch(part).unwrap();

@@ -1,5 +1,5 @@
-//! Servers that share this store: each says from time to time that it is there, and takes its row along when it stops in order.
-//! When that was is told by the store's clock, whose ever the machine is: two machines need not agree on what time it is.
+//! The server nodes that share this store. Each sends a heartbeat and removes its row on shutdown. Heartbeats use the
+//! store's clock, so the machines' clocks need not agree.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,91 +11,75 @@ use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::{Engine, Store};
 
-/// A server, as it last said of itself.
+/// A node's last heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its id.
     pub node: NodeId,
     /// The version of its program.
     pub version: String,
-    /// Where it listens.
+    /// Its listen address.
     pub listen: String,
-    /// Since when.
+    /// When it started.
     pub started_at: Timestamp,
-    /// When it last said so.
+    /// The time of the heartbeat.
     pub seen_at: Timestamp,
 }
 
-/// The servers there are.
+/// The nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nodes {
-    /// What time it is by the clock that says when they were seen.
+    /// The current time by the store's clock.
     pub now: Timestamp,
-    /// All of them, in the order they started.
+    /// All nodes, in order of their start.
     pub nodes: Vec<Node>,
 }
 
 impl Store {
-    /// Notes that a node is there.
-    ///
-    /// # Errors
-    /// If it can't be written.
-    pub async fn node_is_there(&self, node: Node) -> Result<(), StoreError> {
+    /// Records a node's heartbeat.
+    pub async fn register_node(&self, node: Node) -> Result<(), StoreError> {
         self.run(There(node)).await
     }
 
-    /// Notes that a node has stopped.
-    ///
-    /// # Errors
-    /// If it can't be written.
-    pub async fn node_has_stopped(&self, node: &NodeId) -> Result<(), StoreError> {
+    /// Removes a node on shutdown.
+    pub async fn unregister_node(&self, node: &NodeId) -> Result<(), StoreError> {
         self.run(Stopped(node.clone())).await
     }
 
-    /// Says that `node` is this process, so that others on this machine see at once when it has ended. Where several machines
-    /// share the store they go by leases alone.
+    /// Marks `node` as this process, so that others on this machine notice at once when it exits. Does nothing where
+    /// several machines share the store; there, leases must expire.
     ///
     /// # Errors
-    /// If that can't be marked beside the database.
-    pub fn hold_node(&self, node: &NodeId) -> Result<(), StoreError> {
+    /// If the lock file can't be created next to the database.
+    pub fn lock_node(&self, node: &NodeId) -> Result<(), StoreError> {
         match self.engine() {
             Engine::Sqlite(sqlite) => {
-                let place = sqlite.place();
+                let place = sqlite.file();
                 place.node_locks().hold(node).map_err(|error| place.unreachable(&error))
             }
             Engine::Postgres(_) => Ok(()),
         }
     }
 
-    /// Forgets processes that have ended without a word and have left nothing to go on with.
-    ///
-    /// # Errors
-    /// If the store can't be read.
-    pub async fn forget_dead_nodes(&self) -> Result<(), StoreError> {
+    /// Removes the lock files of crashed processes that hold no lease any more.
+    pub async fn remove_dead_nodes(&self) -> Result<(), StoreError> {
         let Engine::Sqlite(sqlite) = self.engine() else { return Ok(()) };
         let needed = self.run(Holders).await?;
-        sqlite.place().node_locks().remove_dead(|node| needed.contains(node));
+        sqlite.file().node_locks().remove_dead(|node| needed.contains(node));
         Ok(())
     }
 
-    /// Every node that was seen within that time. `now` is the caller's clock, for a store that has none.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// The nodes with a heartbeat in the last `within`. `now` is the caller's clock, for a store without its own.
     pub async fn nodes(&self, now: Timestamp, within: Duration) -> Result<Nodes, StoreError> {
         self.run(Seen { now, within }).await
     }
 
-    /// Forgets nodes that were not seen within that time.
-    ///
-    /// # Errors
-    /// If it can't be written.
-    pub async fn forget_nodes(&self, now: Timestamp, within: Duration) -> Result<u64, StoreError> {
+    /// Removes nodes without a heartbeat in the last `within`. Returns how many.
+    pub async fn remove_stale_nodes(&self, now: Timestamp, within: Duration) -> Result<u64, StoreError> {
         self.run(Forget { now, within }).await
     }
 }
 
-/// Who holds something that is not at its end.
+/// Returns the holders of all running turns, runs and firings.
 struct Holders;
 
 impl Operation for Holders {

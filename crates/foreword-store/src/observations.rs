@@ -1,5 +1,5 @@
-//! Things worth remembering, in the store they were written to. They outlive the conversation they were made in. Which
-//! stores somebody may see, and who may write to which, is decided before: nothing here knows whose turn it is.
+//! Observations: the agent's memories, each in one memory store. They outlive their conversation. The caller decides
+//! who may read or write which store.
 
 use std::collections::BTreeMap;
 
@@ -13,48 +13,38 @@ use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// Something worth remembering.
+/// An observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
-    /// Its id.
     pub id: ObservationId,
-    /// Where it is kept.
     pub store: MemoryStore,
-    /// One line that stands for it.
+    /// A one-line title.
     pub title: String,
-    /// What is remembered.
     pub text: String,
     /// The trust of the turn that wrote it.
     pub trust: Trust,
-    /// Where the words come from.
+    /// The source of the text.
     pub provenance: Provenance,
     /// Whether the turn had read text from outside.
     pub tainted: bool,
-    /// The conversation it was made in, as long as there is one.
+    /// The conversation it was made in; `None` if that was deleted.
     pub conversation: Option<ConversationId>,
-    /// The turn it was made in, as long as there is one.
+    /// The turn it was made in; `None` if that was deleted.
     pub turn: Option<TurnId>,
     /// The user or sender, by name.
     pub author: Option<String>,
-    /// When.
+    /// When it was made.
     pub at: Timestamp,
 }
 
 impl Store {
-    /// Stores an observation, and says whether it is new: the same id again changes nothing. A conversation or turn
-    /// that is gone is forgotten, what was observed in it is not.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Stores an observation. Returns whether it is new; the same id again changes nothing. References to a deleted
+    /// conversation or turn are dropped.
     pub async fn add_observation(&self, new: Observation) -> Result<bool, StoreError> {
         self.run(Add(new)).await
     }
 
-    /// The newest observations in the stores named, at most `limit`, the newest first; with `before`, those that come
-    /// behind it in that order. No store, no observation.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// At most `limit` observations in the given stores, the newest first, older than `before` if given.
     pub async fn observations(
         &self,
         stores: &[MemoryStore],
@@ -66,10 +56,10 @@ impl Store {
         self.run(List { stores, before, limit }).await
     }
 
-    /// One observation, if it is in one of the stores named.
+    /// One observation, if it is in one of the given stores.
     ///
     /// # Errors
-    /// If there is none in these stores, or it can't be read.
+    /// If there is none in these stores, or the database can't be read.
     pub async fn observation(
         &self,
         id: &ObservationId,
@@ -78,10 +68,7 @@ impl Store {
         self.run(Get { id: id.clone(), stores: stores.to_vec() }).await
     }
 
-    /// How many observations are in each of the stores named.
-    ///
-    /// # Errors
-    /// If they can't be counted.
+    /// The number of observations in each of the given stores.
     pub async fn count_observations(
         &self,
         stores: &[MemoryStore],
@@ -139,7 +126,7 @@ impl Operation for List {
             ORDER BY created_at DESC, id DESC LIMIT ?4";
         let (at, id) = self.before.as_ref().map(|(at, id)| (*at, id)).unzip();
         let mut found = Vec::new();
-        // Store by store: each list is in order already, however many there are.
+        // One query per store, so that each uses an index for its order.
         for store in &self.stores {
             for row in sql.query(select, values![store.as_str(), at, id, self.limit]).await? {
                 found.push(observation(&row)?);
@@ -167,7 +154,7 @@ impl Operation for Get {
             FROM observations WHERE id = ?1";
         let found =
             sql.query_optional(select, values![&self.id]).await?.as_ref().map(observation).transpose()?;
-        // One that may not be seen looks exactly like one that is not there.
+        // An observation that may not be seen looks like one that does not exist.
         let missing = || StoreError::NotFound { what: "observation", id: self.id.to_string() };
         found.filter(|found| self.stores.contains(&found.store)).ok_or_else(missing)
     }

@@ -1,12 +1,12 @@
-//! How far long work has come, for whoever waits for it.
+//! The progress of long operations.
 
-/// A moment of long work.
+/// The progress of a long operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// What is worked on: a table, or the file.
+pub struct WorkProgress {
+    /// The current table or file.
     pub what: &'static str,
-    /// How much is done, of everything.
+    /// The amount done, in rows or bytes.
     pub done: u64,
-    /// How much there is, as far as is known; in the same measure (rows, or bytes).
+    /// The estimated total, in the same unit.
     pub of: u64,
 }

@@ -1,5 +1,5 @@
-//! Conversations that others have with their models, through the drop-in endpoints. What is kept of them is that they are
-//! there, how their last request began, and its shape, as hashes; nothing that was said.
+//! Conversations of external clients with models, through the drop-in endpoints. Stores hashes of how their last
+//! request began and of its shape, and no text.
 
 use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
@@ -9,132 +9,112 @@ use crate::error::StoreError;
 use crate::requests::{LastRequest, remember};
 use crate::store::Store;
 
-/// The situation of a conversation in which no agent speaks: somebody else's, that only passed through.
-pub const PASSED_THROUGH: &str = "proxy";
+/// The situation of a proxied conversation, which has no agent.
+pub const PROXY_SITUATION: &str = "proxy";
 
-/// What the ids of such conversations begin with: no agent's do.
+/// The id prefix of proxied conversations. No other conversation has it.
 pub const ID_PREFIX: &str = "proxy:";
 
-/// Whether a conversation is one in which no agent speaks.
+/// Whether a conversation is proxied.
 ///
 /// ```
 /// use foreword_core::id::ConversationId;
-/// use foreword_store::proxied::is_passed_through;
-/// assert!(is_passed_through(&ConversationId::new("proxy:tok-1:my-task").unwrap()));
-/// assert!(!is_passed_through(&ConversationId::new("signal:alice").unwrap()));
+/// use foreword_store::proxied::is_proxied;
+/// assert!(is_proxied(&ConversationId::new("proxy:tok-1:my-task").unwrap()));
+/// assert!(!is_proxied(&ConversationId::new("signal:alice").unwrap()));
 /// ```
 #[must_use]
-pub fn is_passed_through(conversation: &ConversationId) -> bool {
+pub fn is_proxied(conversation: &ConversationId) -> bool {
     conversation.as_str().starts_with(ID_PREFIX)
 }
 
-/// How many conversations are forgotten in one transaction.
-const SLICE: u32 = 1_000;
+/// How many conversations are deleted per transaction.
+const PRUNE_BATCH: u32 = 1_000;
 
-/// A conversation that passed through, as of its last request.
+/// A proxied conversation, as of its last request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProxiedLine {
-    /// The conversation.
+pub struct ProxiedConversation {
     pub conversation: ConversationId,
-    /// Whoever pays: a token's id, or what a client's own key is known by.
+    /// Who pays: a token's id, or a hash of the client's own key.
     pub payer: String,
-    /// What the client speaks.
+    /// The API dialect of the client.
     pub dialect: String,
-    /// When the request was sent.
+    /// When the last request was sent.
     pub last_at: Timestamp,
-    /// How it began: a chain as `foreword_core::cache::Link` stores it. An empty one says nothing: what is kept stays.
+    /// The start of the request: a chain of hashes as `foreword_core::cache::Link` stores it. An empty one keeps the
+    /// stored chain.
     pub chain: String,
 }
 
-/// The same, with what its conversation is made with if it is new.
+/// A proxied conversation, with the fields for creating it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewLine {
-    /// The line.
-    pub line: ProxiedLine,
-    /// The agent whose name stands on it.
+pub struct NewProxiedConversation {
+    pub proxied: ProxiedConversation,
+    /// The agent whose prompt was used.
     pub agent: String,
-    /// The user of the token.
+    /// The token's user.
     pub user: Option<String>,
-    /// Where it takes place.
     pub channel: String,
 }
 
 impl Store {
-    /// Keeps lines and the requests they end with, in one transaction. What is newer stays.
+    /// Stores proxied conversations and their last requests in one transaction. Newer stored data wins.
     ///
-    /// A conversation that is new is made; one of the agent's own, by whatever name, is left alone.
-    ///
-    /// # Errors
-    /// If they can't be written.
-    pub async fn keep_proxied(
+    /// Creates new conversations. Leaves conversations of agents alone.
+    pub async fn save_proxied(
         &self,
-        lines: Vec<NewLine>,
+        conversations: Vec<NewProxiedConversation>,
         requests: Vec<LastRequest>,
     ) -> Result<(), StoreError> {
-        self.run(Keep { lines, requests }).await
+        self.run(Save { conversations, requests }).await
     }
 
-    /// The lines that were active last, the newest first.
-    ///
-    /// # Errors
-    /// If they can't be read.
-    pub async fn recent_proxied(&self, limit: u32) -> Result<Vec<ProxiedLine>, StoreError> {
+    /// The most recently active ones, the newest first.
+    pub async fn recent_proxied(&self, limit: u32) -> Result<Vec<ProxiedConversation>, StoreError> {
         self.run(Read::Recent { limit }).await
     }
 
-    /// Those of `payer` that were active last, the newest first: another node may have seen them.
-    ///
-    /// # Errors
-    /// If they can't be read.
-    pub async fn proxied_of(&self, payer: &str, limit: u32) -> Result<Vec<ProxiedLine>, StoreError> {
+    /// The most recently active ones of `payer`, the newest first, from all nodes.
+    pub async fn proxied_of(&self, payer: &str, limit: u32) -> Result<Vec<ProxiedConversation>, StoreError> {
         self.run(Read::Of { payer: payer.to_owned(), limit }).await
     }
 
-    /// The line of a conversation, if it is one of `payer`'s.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// A proxied conversation, if it belongs to `payer`.
     pub async fn proxied_line(
         &self,
         payer: &str,
         conversation: &ConversationId,
-    ) -> Result<Option<ProxiedLine>, StoreError> {
+    ) -> Result<Option<ProxiedConversation>, StoreError> {
         let read = Read::One { payer: payer.to_owned(), conversation: conversation.clone() };
         Ok(self.run(read).await?.pop())
     }
 
-    /// Forgets the conversations that were last active before then; a slice of them. Says how many. What they cost stays
-    /// in the log.
-    ///
-    /// # Errors
-    /// If they can't be removed.
-    pub async fn forget_proxied(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.run(Forget::Before(before)).await
+    /// Deletes a batch of conversations last active before `before`. Returns how many. Their costs stay in the event
+    /// log.
+    pub async fn prune_proxied(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.run(Prune::Before(before)).await
     }
 
-    /// Forgets of `payer` all but the newest `most` conversations; a slice of them. Says how many.
-    ///
-    /// # Errors
-    /// If they can't be removed.
+    /// Deletes a batch of `payer`'s conversations except the newest `most`. Returns how many.
     pub async fn trim_proxied(&self, payer: &str, most: u32) -> Result<u64, StoreError> {
-        self.run(Forget::AllBut { payer: payer.to_owned(), most }).await
+        self.run(Prune::AllBut { payer: payer.to_owned(), most }).await
     }
 }
 
-struct Keep {
-    lines: Vec<NewLine>,
+struct Save {
+    conversations: Vec<NewProxiedConversation>,
     requests: Vec<LastRequest>,
 }
 
-impl Operation for Keep {
+impl Operation for Save {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        // Two nodes that write the same lines in different orders would wait for each other.
+        // Two nodes that write the same rows in different orders would deadlock.
         sql.lock("proxied").await?;
-        for new in &self.lines {
-            keep(sql, new).await?;
+        for new in &self.conversations {
+            insert(sql, new).await?;
         }
         for request in &self.requests {
             remember(sql, request).await?;
@@ -143,23 +123,30 @@ impl Operation for Keep {
     }
 }
 
-async fn keep<S: Sql>(sql: &mut S, new: &NewLine) -> Result<(), StoreError> {
-    let NewLine { line, agent, user, channel } = new;
+async fn insert<S: Sql>(sql: &mut S, new: &NewProxiedConversation) -> Result<(), StoreError> {
+    let NewProxiedConversation { proxied, agent, user, channel } = new;
     let insert =
         "INSERT INTO conversations (id, agent, user_id, channel, situation, created_at, last_activity_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
         ON CONFLICT (id) DO UPDATE SET last_activity_at = excluded.last_activity_at
         WHERE conversations.situation = excluded.situation
           AND conversations.last_activity_at < excluded.last_activity_at";
-    let values = values![&line.conversation, agent, user.as_deref(), channel, PASSED_THROUGH, line.last_at];
+    let values =
+        values![&proxied.conversation, agent, user.as_deref(), channel, PROXY_SITUATION, proxied.last_at];
     sql.execute(insert, values).await?;
     let insert = "INSERT INTO proxied (conversation_id, payer, dialect, last_at, chain)
         SELECT id, ?2, ?3, ?4, ?5 FROM conversations WHERE id = ?1 AND situation = ?6
         ON CONFLICT (conversation_id) DO UPDATE SET last_at = excluded.last_at,
             chain = CASE WHEN excluded.chain = '' THEN proxied.chain ELSE excluded.chain END
         WHERE proxied.last_at <= excluded.last_at AND proxied.payer = excluded.payer";
-    let values =
-        values![&line.conversation, &line.payer, &line.dialect, line.last_at, &line.chain, PASSED_THROUGH];
+    let values = values![
+        &proxied.conversation,
+        &proxied.payer,
+        &proxied.dialect,
+        proxied.last_at,
+        &proxied.chain,
+        PROXY_SITUATION
+    ];
     sql.execute(insert, values).await?;
     Ok(())
 }
@@ -170,7 +157,7 @@ enum Read {
     One { payer: String, conversation: ConversationId },
 }
 
-/// The columns of [`line`].
+/// The columns of [`proxied_conversation`].
 macro_rules! select {
     ($rest:literal) => {
         concat!("SELECT conversation_id, payer, dialect, last_at, chain FROM proxied ", $rest)
@@ -178,10 +165,10 @@ macro_rules! select {
 }
 
 impl Operation for Read {
-    type Output = Vec<ProxiedLine>;
+    type Output = Vec<ProxiedConversation>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ProxiedLine>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ProxiedConversation>, StoreError> {
         let rows = match self {
             Self::Recent { limit } => {
                 let select = select!("ORDER BY last_at DESC, conversation_id LIMIT ?1");
@@ -196,12 +183,12 @@ impl Operation for Read {
                     .await?
             }
         };
-        rows.iter().map(line).collect()
+        rows.iter().map(proxied_conversation).collect()
     }
 }
 
-fn line(row: &Row) -> Result<ProxiedLine, StoreError> {
-    Ok(ProxiedLine {
+fn proxied_conversation(row: &Row) -> Result<ProxiedConversation, StoreError> {
+    Ok(ProxiedConversation {
         conversation: row.parse(0)?,
         payer: row.get(1)?,
         dialect: row.get(2)?,
@@ -210,12 +197,12 @@ fn line(row: &Row) -> Result<ProxiedLine, StoreError> {
     })
 }
 
-enum Forget {
+enum Prune {
     Before(Timestamp),
     AllBut { payer: String, most: u32 },
 }
 
-impl Operation for Forget {
+impl Operation for Prune {
     type Output = u64;
     const ACCESS: Access = Access::Write;
 
@@ -225,27 +212,28 @@ impl Operation for Forget {
             Self::Before(before) => {
                 let select =
                     "SELECT conversation_id FROM proxied WHERE last_at < ?1 ORDER BY last_at LIMIT ?2";
-                let mut old = sql.query(select, values![*before, SLICE]).await?;
-                // Those that were begun and came to nothing have no line. The id tells them from an agent's own in a
-                // situation that somebody has called the same.
+                let mut old = sql.query(select, values![*before, PRUNE_BATCH]).await?;
+                // Conversations whose first request failed have no row here. The id prefix distinguishes them from an
+                // agent's conversation in a situation of the same name.
                 let select = "SELECT id FROM conversations
                     WHERE situation = ?1 AND last_activity_at < ?2 AND substr(id, 1, 6) = ?3
                       AND NOT EXISTS (SELECT 1 FROM proxied WHERE conversation_id = conversations.id)
                     ORDER BY last_activity_at LIMIT ?4";
-                let none = sql.query(select, values![PASSED_THROUGH, *before, ID_PREFIX, SLICE]).await?;
+                let none =
+                    sql.query(select, values![PROXY_SITUATION, *before, ID_PREFIX, PRUNE_BATCH]).await?;
                 old.extend(none);
                 old
             }
             Self::AllBut { payer, most } => {
                 let select = "SELECT conversation_id FROM proxied WHERE payer = ?1
                     ORDER BY last_at DESC, conversation_id LIMIT ?2 OFFSET ?3";
-                sql.query(select, values![payer, SLICE, *most]).await?
+                sql.query(select, values![payer, PRUNE_BATCH, *most]).await?
             }
         };
         for row in &old {
             let id: String = row.get(0)?;
             sql.execute("DELETE FROM last_requests WHERE thread = ?1", values![&*id]).await?;
-            // Its line goes with it.
+            // The foreign key deletes its row here.
             sql.execute("DELETE FROM conversations WHERE id = ?1", values![&*id]).await?;
         }
         Ok(old.len() as u64)

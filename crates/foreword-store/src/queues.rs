@@ -1,27 +1,24 @@
-//! How much waits, counted off indexes of what does.
+//! The lengths of the queues, counted with partial indexes.
 
 use crate::engine::{Access, Operation, Sql};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// How much waits.
+/// The lengths of the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Queues {
-    /// Messages of the inbox that no turn has dealt with.
+    /// Staged messages in the inbox.
     pub inbox: u64,
-    /// Turns under way.
+    /// Running turns.
     pub turns: u64,
-    /// Answers that a bridge has not taken yet.
+    /// Pending deliveries to bridges.
     pub deliveries: u64,
-    /// Messages of the outbox that nobody has fetched.
+    /// Undelivered messages in the outbox.
     pub outbox: u64,
 }
 
 impl Store {
-    /// How much waits, as of one moment.
-    ///
-    /// # Errors
-    /// If it can't be counted.
+    /// The lengths of the queues, from one snapshot.
     pub async fn queues(&self) -> Result<Queues, StoreError> {
         self.run(Count).await
     }
@@ -57,10 +54,10 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
-    use crate::migrations::MIGRATIONS;
+    use crate::engine::migrations::MIGRATIONS;
 
     #[test]
-    fn what_does_not_wait_is_not_looked_at() {
+    fn queue_counts_use_indexes() {
         let connection = Connection::open_in_memory().unwrap();
         for part in MIGRATIONS.iter().flat_map(|migration| migration.sqlite) {
             connection.execute_batch(part).unwrap();

@@ -1,5 +1,5 @@
-//! The last request of each conversation, as hashes: what the next one is compared with when a provider's cache is missed.
-//! Holds no text of any request.
+//! The last request of each conversation, as hashes, to explain cache misses by comparison with the next request.
+//! Stores no text.
 
 use foreword_core::message::Usage;
 use foreword_core::timestamp::Timestamp;
@@ -8,39 +8,39 @@ use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// How many are forgotten in one transaction.
-const SLICE: u32 = 1_000;
+/// How many are deleted per transaction.
+const PRUNE_BATCH: u32 = 1_000;
 
 /// The last request of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastRequest {
-    /// The conversation, or what stands for one.
+    /// The conversation's id, or a substitute.
     pub thread: String,
     /// When it was sent.
     pub at: Timestamp,
     /// Its shape, as JSON.
     pub shape: String,
-    /// The epoch it was sent in, if it is one of ours.
+    /// Its epoch, if an agent sent it.
     pub epoch: Option<u64>,
-    /// What the provider said it took.
+    /// The usage the provider reported.
     pub usage: Option<Usage>,
-    /// The provider's name for the answer.
+    /// The provider's id of the response.
     pub answer_id: Option<String>,
 }
 
 impl Store {
-    /// The key that the hashes of this store are made with, in hexadecimal digits. The first to ask brings it.
+    /// The key of this store's hashes, in hexadecimal. The first caller sets it.
     ///
     /// # Errors
-    /// If it can't be read or written.
+    /// If the database can't be read or written.
     pub async fn shape_key(&self, fresh: &str, now: Timestamp) -> Result<String, StoreError> {
         self.run(Key { fresh: fresh.to_owned(), now }).await
     }
 
-    /// Puts a request in the place of the one before it; a later one stays.
+    /// Stores a conversation's last request, unless a later one is stored.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// If the database can't be written.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -53,27 +53,21 @@ impl Store {
     ///
     /// let (thread, shape) = ("c-1".to_owned(), "{}".to_owned());
     /// let last = LastRequest { thread, at: now, shape, epoch: Some(1), usage: None, answer_id: None };
-    /// store.remember_request(&last).await?;
+    /// store.save_request(&last).await?;
     /// assert_eq!(store.last_request("c-1").await?, Some(last));
     /// # Ok(()) }
     /// ```
-    pub async fn remember_request(&self, request: &LastRequest) -> Result<(), StoreError> {
+    pub async fn save_request(&self, request: &LastRequest) -> Result<(), StoreError> {
         self.run(Remember(request.clone())).await
     }
 
     /// The last request of a conversation.
-    ///
-    /// # Errors
-    /// If it can't be read.
     pub async fn last_request(&self, thread: &str) -> Result<Option<LastRequest>, StoreError> {
         self.run(Last(thread.to_owned())).await
     }
 
-    /// Forgets requests that were sent before then, a slice of them; says how many.
-    ///
-    /// # Errors
-    /// If they can't be removed.
-    pub async fn forget_requests(&self, before: Timestamp) -> Result<u64, StoreError> {
+    /// Deletes a batch of requests sent before `before`. Returns how many.
+    pub async fn prune_requests(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.run(Forget(before)).await
     }
 }
@@ -108,7 +102,7 @@ impl Operation for Remember {
 
 pub(crate) async fn remember<S: Sql>(sql: &mut S, request: &LastRequest) -> Result<(), StoreError> {
     let LastRequest { thread, at, shape, epoch, usage, answer_id } = request;
-    // Numbers have a JSON form.
+    // Numbers always serialise.
     let usage = usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
     let upsert = "INSERT INTO last_requests (thread, at, shape, epoch, usage, answer_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT (thread) DO UPDATE SET at = excluded.at, shape = excluded.shape, epoch = excluded.epoch, usage = excluded.usage,
@@ -137,7 +131,7 @@ fn last_request(row: &Row) -> Result<LastRequest, StoreError> {
         at: row.parse(1)?,
         shape: row.get(2)?,
         epoch: row.get(3)?,
-        // What can't be read is not known; nothing else depends on it.
+        // Unreadable usage counts as unknown.
         usage: usage.and_then(|usage| serde_json::from_str(&usage).ok()),
         answer_id: row.get(5)?,
     })
@@ -152,6 +146,6 @@ impl Operation for Forget {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
         let delete = "DELETE FROM last_requests WHERE thread IN
             (SELECT thread FROM last_requests WHERE at < ?1 ORDER BY at LIMIT ?2)";
-        sql.execute(delete, values![self.0, SLICE]).await
+        sql.execute(delete, values![self.0, PRUNE_BATCH]).await
     }
 }

@@ -1,5 +1,5 @@
-//! The tables as they are, for work that is done to all of them alike. Read from what the migrations make, so that no
-//! list of tables or columns is kept anywhere else. Both engines have the same names; a test compares them.
+//! The tables and columns, for operations on all tables. Read from the migrations, so there is no second list to
+//! maintain. Both engines use the same names; a test compares them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,53 +10,53 @@ use crate::engine::sqlite::connection::make_tables;
 use crate::engine::{Row, Sql};
 use crate::error::StoreError;
 
-/// How many rows are read and written at a time; they are in memory together.
+/// How many rows are held in memory at a time.
 const PAGE_ROWS: usize = 200;
 
-/// Columns that hold a time and whose name does not end as the others' do.
+/// Time columns whose names do not end in `_at`.
 const TIMES: [&str; 3] = ["timestamp", "first_seen", "last_activity"];
 
-/// All tables of the newest version but the one of versions, each behind those that it refers to.
+/// All tables except the one of migrations, ordered so that referenced tables come first.
 #[derive(Debug)]
 pub(crate) struct Schema {
     pub(crate) tables: Vec<Table>,
-    /// The table of versions.
+    /// The table of migrations.
     pub(crate) versions: Table,
 }
 
-/// A table, and the statements made from its names.
+/// A table and its generated statements.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) columns: Vec<Column>,
-    /// The tables it refers to.
+    /// The tables it references.
     pub(crate) refers_to: Vec<String>,
     /// Counts its rows.
     pub(crate) count: String,
-    /// Inserts a row of all columns, up to and without `VALUES`.
+    /// Inserts a row with all columns, without `VALUES`.
     pub(crate) insert: String,
-    /// Every column of every row.
+    /// Reads all columns.
     pub(crate) all: Pages,
-    /// The columns whose content follows a rule, if there are any.
+    /// Reads the columns that have a format rule, if there are any.
     pub(crate) ruled: Option<Pages>,
-    /// On Postgres: lets numbers that the database gives out go on behind the highest there is.
+    /// On Postgres: advances the sequence beyond the highest id.
     pub(crate) renumber: Option<String>,
 }
 
-/// Statements that read a table page by page: the key comes first, then the other columns asked for.
+/// Statements that read a table page by page: the key columns first, then the others.
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(crate) first: String,
-    /// Takes the key of the last row seen.
+    /// Takes the key of the last row.
     pub(crate) next: String,
-    /// How many columns the key has.
+    /// The number of key columns.
     pub(crate) key: usize,
-    /// What is read, as places in [`Table::columns`].
+    /// The selected columns, as indexes into [`Table::columns`].
     pub(crate) columns: Vec<usize>,
 }
 
 impl Pages {
-    /// The page behind the row `last`, or the first one. An empty page is the end.
+    /// The page after the row `last`, or the first one. An empty page is the end.
     pub(crate) async fn behind<S: Sql>(
         &'static self,
         sql: &mut S,
@@ -69,30 +69,29 @@ impl Pages {
     }
 }
 
-/// A column.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) rule: Option<Rule>,
-    /// Its place in the key, counted from 1, or 0.
+    /// Its position in the key from 1, or 0.
     key: u32,
     whole_number: bool,
 }
 
-/// What the content of a column must be like.
+/// The format rule of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// It is JSON: the migration says so beside the column.
+    /// JSON, as the migration's comment says.
     Json,
-    /// It is a time: the name says so.
+    /// A time, by its name.
     Time,
-    /// It is a text whose hash stands in the column `hash`.
+    /// A text whose hash is in the column `hash`.
     Hashed,
-    /// It is the hash of the column before.
+    /// The hash of the previous column.
     Hash,
 }
 
-/// The tables of this program.
+/// The schema of this program.
 pub(crate) fn schema() -> Result<&'static Schema, StoreError> {
     static SCHEMA: LazyLock<Result<Schema, StoreError>> = LazyLock::new(|| {
         let failed = |error: rusqlite::Error| StoreError::Engine {
@@ -118,7 +117,7 @@ fn read(connection: &Connection) -> rusqlite::Result<Schema> {
     Ok(Schema { tables: in_order(tables), versions })
 }
 
-/// Puts each table behind those it refers to. If some refer to each other in a circle, they come last.
+/// Sorts tables topologically. Those in a reference cycle come last.
 fn in_order(mut waiting: BTreeMap<String, Table>) -> Vec<Table> {
     let mut ordered: Vec<Table> = Vec::new();
     loop {
@@ -177,7 +176,7 @@ fn columns(connection: &Connection, table: &str, sql: &str) -> rusqlite::Result<
     Ok(columns)
 }
 
-/// Whether the migration says `-- JSON` beside the column.
+/// Whether the migration has the comment `-- JSON` after the column.
 fn is_json(sql: &str, column: &str) -> bool {
     sql.lines().any(|line| {
         line.split_whitespace().next() == Some(column)
@@ -206,7 +205,7 @@ fn pages(table: &str, columns: &[Column], wanted: Vec<usize>) -> Pages {
     }
 }
 
-/// Does nothing to a column whose numbers the database does not give out.
+/// `None` if the database does not generate the ids.
 fn renumber(table: &str, columns: &[Column]) -> Option<String> {
     let numbered = columns.iter().find(|column| column.key > 0 && column.whole_number)?;
     let (one, column) = (key(columns).len() == 1, &numbered.name);
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn every_table_has_a_key_and_stands_behind_those_it_refers_to() {
+    fn tables_have_keys_and_follow_their_references() {
         let tables = &schema().unwrap().tables;
         for (place, table) in tables.iter().enumerate() {
             assert!(table.all.key > 0, "`{}` has no primary key", table.name);
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_columns_are_read_from_the_migrations() {
+    fn column_rules_come_from_the_migrations() {
         let rules = |name: &str| -> Vec<(&str, Rule)> {
             find(name).columns.iter().filter_map(|c| Some((c.name.as_str(), c.rule?))).collect()
         };
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_read_in_the_order_of_its_key() {
+    fn tables_are_read_in_key_order() {
         let pages = find("turn_steps").ruled.as_ref().unwrap();
         assert_eq!(
             pages.next,

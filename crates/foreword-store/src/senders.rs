@@ -1,109 +1,97 @@
-//! What was said with whom, cut to limits. The rules are [`foreword_core::sender`]'s; here they are asked and obeyed, in
-//! one transaction. Whole texts are in the mailboxes.
+//! The history of exchanges with senders, within limits. [`foreword_core::sender`] decides what is kept; this module
+//! applies it in one transaction. The mailboxes have the full texts.
 
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use foreword_core::sender::{
-    Exchange, HistoryLimits, KnownSender, NotKept, SenderAddress, Senders, first_kept, plan_senders, shorten,
+    HistoryLimits, KnownSender, SenderAddress, SenderExchange, Senders, SkippedSender, first_kept,
+    plan_senders, shorten,
 };
 use foreword_core::timestamp::Timestamp;
 use foreword_core::zero_byte::without_zero_bytes;
 
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
-use crate::needle::Needle;
+use crate::search_pattern::SearchPattern;
 use crate::store::Store;
 
-/// The lock that whoever changes histories or takes messages out of the inbox holds.
+/// The lock for changing histories and for consuming inbox messages.
 pub(crate) const LOCK: &str = "senders";
 
 /// The exchanges of one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnExchanges {
     /// The exchanges, in order.
-    pub exchanges: Vec<Exchange>,
-    /// Who takes part in the turn, with an exchange or without: their history stays.
+    pub exchanges: Vec<SenderExchange>,
+    /// The participants of the turn, with or without an exchange. Their history is not evicted.
     pub active: BTreeSet<SenderAddress>,
-    /// When.
+    /// The current time.
     pub at: Timestamp,
-    /// How much is kept.
     pub limits: HistoryLimits,
 }
 
 impl TurnExchanges {
-    /// Exchanges with the limits there are unless others are set.
+    /// Exchanges with the default limits.
     #[must_use]
-    pub fn new(exchanges: Vec<Exchange>, at: Timestamp) -> Self {
+    pub fn new(exchanges: Vec<SenderExchange>, at: Timestamp) -> Self {
         Self { exchanges, active: BTreeSet::new(), at, limits: HistoryLimits::default() }
     }
 }
 
-/// What became of exchanges.
+/// The outcome of recording exchanges.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Recorded {
-    /// New senders that have a history now.
+pub struct RecordedExchanges {
+    /// New senders with a history.
     pub admitted: Vec<SenderAddress>,
-    /// Senders whose exchanges were not kept, and why.
-    pub not_kept: Vec<NotKept>,
-    /// Senders whose history had to go.
+    /// Senders whose exchanges were not recorded, and why.
+    pub not_kept: Vec<SkippedSender>,
+    /// Senders whose history was evicted.
     pub evicted: Vec<SenderAddress>,
 }
 
 /// A sender with a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sender {
-    /// Who.
     pub address: SenderAddress,
-    /// When the history began.
+    /// The start of the history.
     pub first_seen: Timestamp,
-    /// The last exchange, by the latest clock there was.
+    /// The time of the last exchange; never decreases.
     pub last_activity: Timestamp,
-    /// How many exchanges are kept.
+    /// The number of stored exchanges.
     pub exchanges: u64,
 }
 
-/// A sender with everything that is kept.
+/// A sender with its history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SenderHistory {
-    /// Who.
+pub struct StoredSenderHistory {
     pub sender: Sender,
     /// The exchanges, the oldest first.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<SenderExchange>,
 }
 
 impl Store {
-    /// Keeps the exchanges of a turn. Those whose message is in the history already are left as they are, so doing it
-    /// twice is doing it once.
+    /// Records the exchanges of a turn. Idempotent: exchanges whose message is in the history already are skipped.
     ///
     /// # Errors
-    /// If they can't be written; then none is.
-    pub async fn record_exchanges(&self, turn: TurnExchanges) -> Result<Recorded, StoreError> {
+    /// If the database can't be written; then none is recorded.
+    pub async fn record_exchanges(&self, turn: TurnExchanges) -> Result<RecordedExchanges, StoreError> {
         self.run(Record(turn)).await
     }
 
-    /// A sender with everything that is kept, or `None` if that is nothing.
-    ///
-    /// # Errors
-    /// If it can't be read.
-    pub async fn sender(&self, address: &SenderAddress) -> Result<Option<SenderHistory>, StoreError> {
+    /// A sender with its history, if there is one.
+    pub async fn sender(&self, address: &SenderAddress) -> Result<Option<StoredSenderHistory>, StoreError> {
         self.run(Get(address.clone())).await
     }
 
-    /// At most `limit` senders, whoever was active last first; those behind `after`, if that is given.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// At most `limit` senders, the most recently active first, after `after` if given.
     pub async fn senders(&self, after: Option<&Sender>, limit: u64) -> Result<Vec<Sender>, StoreError> {
         let after = after.map(|sender| (sender.last_activity, sender.address.clone()));
         self.run(List { after, limit }).await
     }
 
-    /// The same of those whose address, or what was said with them, holds `words`, whatever their case.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// As [`Store::senders`], for those whose address or exchanges contain `words`, ignoring case.
     pub async fn senders_with(
         &self,
         words: &str,
@@ -111,18 +99,15 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<Sender>, StoreError> {
         let after = after.map(|sender| (sender.last_activity, sender.address.clone()));
-        self.run(search::Search { needle: Needle::new(words), after, limit }).await
+        self.run(search::Search { pattern: SearchPattern::new(words), after, limit }).await
     }
 
-    /// The last `count` exchanges with each of these senders, the oldest first. Who has none is not in it.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// The last `count` exchanges with each of these senders, the oldest first. Omits senders without any.
     pub async fn recent_exchanges(
         &self,
         senders: &BTreeSet<SenderAddress>,
         count: u64,
-    ) -> Result<BTreeMap<SenderAddress, Vec<Exchange>>, StoreError> {
+    ) -> Result<BTreeMap<SenderAddress, Vec<SenderExchange>>, StoreError> {
         self.run(Recent { senders: senders.clone(), count }).await
     }
 }
@@ -130,23 +115,26 @@ impl Store {
 struct Record(TurnExchanges);
 
 impl Operation for Record {
-    type Output = Recorded;
+    type Output = RecordedExchanges;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Recorded, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<RecordedExchanges, StoreError> {
         sql.lock(LOCK).await?;
         record(sql, &self.0).await
     }
 }
 
-/// Keeps the exchanges of a turn. The caller holds [`LOCK`].
-pub(crate) async fn record<S: Sql>(sql: &mut S, turn: &TurnExchanges) -> Result<Recorded, StoreError> {
+/// Records the exchanges of a turn. The caller holds [`LOCK`].
+pub(crate) async fn record<S: Sql>(
+    sql: &mut S,
+    turn: &TurnExchanges,
+) -> Result<RecordedExchanges, StoreError> {
     let fresh = fresh(sql, &turn.exchanges).await?;
     if fresh.is_empty() {
-        return Ok(Recorded::default());
+        return Ok(RecordedExchanges::default());
     }
     let wanted: Vec<SenderAddress> = fresh.iter().map(|exchange| exchange.sender.clone()).collect();
-    let known = known(sql).await?;
+    let known = known_senders(sql).await?;
     let admissions = admissions(sql, turn.at).await?;
     let senders = Senders { known: &known, admissions: &admissions, active: &turn.active, now: turn.at };
     let plan = plan_senders(&turn.limits, senders, &wanted);
@@ -160,11 +148,14 @@ pub(crate) async fn record<S: Sql>(sql: &mut S, turn: &TurnExchanges) -> Result<
     for exchange in fresh.into_iter().filter(|exchange| !left_out.contains(&exchange.sender)) {
         append(sql, exchange, &turn.limits).await?;
     }
-    Ok(Recorded { admitted: plan.admitted, not_kept: plan.not_kept, evicted: plan.evicted })
+    Ok(RecordedExchanges { admitted: plan.admitted, not_kept: plan.not_kept, evicted: plan.evicted })
 }
 
-/// The exchanges that are not in the history yet, each once.
-async fn fresh<'e, S: Sql>(sql: &mut S, exchanges: &'e [Exchange]) -> Result<Vec<&'e Exchange>, StoreError> {
+/// The exchanges that are not in the history yet, without duplicates.
+async fn fresh<'e, S: Sql>(
+    sql: &mut S,
+    exchanges: &'e [SenderExchange],
+) -> Result<Vec<&'e SenderExchange>, StoreError> {
     let mut seen = BTreeSet::new();
     let mut fresh = Vec::new();
     for exchange in exchanges {
@@ -177,13 +168,13 @@ async fn fresh<'e, S: Sql>(sql: &mut S, exchanges: &'e [Exchange]) -> Result<Vec
     Ok(fresh)
 }
 
-async fn known<S: Sql>(sql: &mut S) -> Result<Vec<KnownSender>, StoreError> {
+async fn known_senders<S: Sql>(sql: &mut S) -> Result<Vec<KnownSender>, StoreError> {
     let rows = sql.query("SELECT address, last_activity FROM senders", &[]).await?;
     let known = |row: &Row| Ok(KnownSender { address: row.parse(0)?, last_activity: row.parse(1)? });
     rows.iter().map(known).collect()
 }
 
-/// When new senders were let in lately; what is older is forgotten.
+/// The times at which new senders were admitted recently. Deletes older ones.
 async fn admissions<S: Sql>(sql: &mut S, now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
     let delete = "DELETE FROM sender_admissions WHERE admitted_at <= ?1";
     sql.execute(delete, values![now.minus(HistoryLimits::WINDOW)]).await?;
@@ -200,10 +191,14 @@ async fn admit<S: Sql>(sql: &mut S, address: &SenderAddress, at: Timestamp) -> R
     Ok(())
 }
 
-/// Adds an exchange to its sender's history, and drops what is too old for it.
-async fn append<S: Sql>(sql: &mut S, exchange: &Exchange, limits: &HistoryLimits) -> Result<(), StoreError> {
+/// Appends an exchange to its sender's history, and deletes the oldest beyond the limit.
+async fn append<S: Sql>(
+    sql: &mut S,
+    exchange: &SenderExchange,
+    limits: &HistoryLimits,
+) -> Result<(), StoreError> {
     let address = exchange.sender.as_str();
-    // The clock may have been set back; a sender's activity is not.
+    // The clock may have been set back; the last activity never decreases.
     let update = "UPDATE senders SET next_seq = next_seq + 1,
              last_activity = CASE WHEN last_activity < ?2 THEN ?2 ELSE last_activity END
          WHERE address = ?1 RETURNING next_seq - 1";
@@ -235,10 +230,10 @@ async fn append<S: Sql>(sql: &mut S, exchange: &Exchange, limits: &HistoryLimits
 struct Get(SenderAddress);
 
 impl Operation for Get {
-    type Output = Option<SenderHistory>;
+    type Output = Option<StoredSenderHistory>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<SenderHistory>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<StoredSenderHistory>, StoreError> {
         let select = "SELECT address, first_seen, last_activity,
                  (SELECT COUNT(*) FROM exchanges WHERE exchanges.sender = senders.address)
              FROM senders WHERE address = ?1";
@@ -247,7 +242,7 @@ impl Operation for Get {
         };
         let sender = sender(&row)?;
         let exchanges = last_exchanges(sql, &self.0, sender.exchanges).await?;
-        Ok(Some(SenderHistory { sender, exchanges }))
+        Ok(Some(StoredSenderHistory { sender, exchanges }))
     }
 }
 
@@ -286,7 +281,7 @@ struct Recent {
 }
 
 impl Operation for Recent {
-    type Output = BTreeMap<SenderAddress, Vec<Exchange>>;
+    type Output = BTreeMap<SenderAddress, Vec<SenderExchange>>;
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
@@ -306,7 +301,7 @@ async fn last_exchanges<S: Sql>(
     sql: &mut S,
     address: &SenderAddress,
     count: u64,
-) -> Result<Vec<Exchange>, StoreError> {
+) -> Result<Vec<SenderExchange>, StoreError> {
     let select =
         "SELECT inbox_message_id, sender, sender_body, agent_reply, turn_id, timestamp FROM exchanges
          WHERE sender = ?1 ORDER BY seq DESC LIMIT ?2";
@@ -323,8 +318,8 @@ fn sender(row: &Row) -> Result<Sender, StoreError> {
     })
 }
 
-fn exchange(row: &Row) -> Result<Exchange, StoreError> {
-    Ok(Exchange {
+fn exchange(row: &Row) -> Result<SenderExchange, StoreError> {
+    Ok(SenderExchange {
         inbox_message: row.parse(0)?,
         sender: row.parse(1)?,
         body: row.get(2)?,

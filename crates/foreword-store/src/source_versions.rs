@@ -1,4 +1,4 @@
-//! The last good version of each prompt source, shared by all nodes: what an epoch opens on while the source itself can't be
+//! The last good version of each prompt source, shared by all nodes. A new epoch uses it while the source can't be
 //! read or rendered.
 
 use std::sync::Arc;
@@ -12,17 +12,11 @@ use crate::store::Store;
 
 impl Store {
     /// The last good version of each source.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub async fn last_good_sources(&self) -> Result<LastGood, StoreError> {
         self.run(Read).await
     }
 
     /// Replaces the last good versions of these sources.
-    ///
-    /// # Errors
-    /// If they can't be written.
     pub async fn save_good_sources(
         &self,
         versions: Vec<SourceVersion>,

@@ -1,5 +1,5 @@
-//! What tokens have spent on a day: the sum that their limits are held against. Nodes add what they have seen, and read what
-//! all of them have.
+//! The daily spending of API tokens, for enforcing their budgets. Each node adds its own spending and reads the
+//! total.
 
 use foreword_core::id::TokenId;
 use foreword_core::money::Money;
@@ -9,13 +9,13 @@ use crate::error::StoreError;
 use crate::store::Store;
 
 /// How many days are kept.
-const KEPT: u32 = 32;
+const RETENTION_DAYS: u32 = 32;
 
 impl Store {
-    /// Adds to what tokens have spent on `day` (`2026-11-16`, UTC), and gives what every token has spent on it.
+    /// Adds to the tokens' spending on `day` (`2026-11-16`, UTC). Returns the total of every token on that day.
     ///
     /// # Errors
-    /// If it can't be written: then nothing was added.
+    /// If the database can't be written: then nothing was added.
     pub async fn add_spending(
         &self,
         day: &str,
@@ -24,10 +24,7 @@ impl Store {
         self.run(Spend { day: day.to_owned(), spent }).await
     }
 
-    /// What every token has spent on `day`.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The spending of every token on `day`.
     pub async fn spending(&self, day: &str) -> Result<Vec<(TokenId, Money)>, StoreError> {
         self.run(Spent { day: day.to_owned() }).await
     }
@@ -47,14 +44,14 @@ impl Operation for Spend {
             ON CONFLICT (token_id, day) DO UPDATE
             SET picodollars = token_spending.picodollars + excluded.picodollars";
         for (token, money) in &self.spent {
-            // Nobody spends nine million dollars in a moment; if somebody does, it is enough to stop them.
+            // Saturates at about nine million dollars, which exceeds any budget.
             let picodollars = i64::try_from(money.picodollars()).unwrap_or(i64::MAX / 2);
             sql.execute(add, values![token, &self.day, picodollars]).await?;
         }
-        // Days are few, and are looked at in the order they are written in.
+        // There are few days, and the primary key orders them.
         let old = "DELETE FROM token_spending WHERE day IN
             (SELECT day FROM token_spending GROUP BY day ORDER BY day DESC LIMIT 1000 OFFSET ?1)";
-        sql.execute(old, values![KEPT]).await?;
+        sql.execute(old, values![RETENTION_DAYS]).await?;
         of_day(sql, &self.day).await
     }
 }

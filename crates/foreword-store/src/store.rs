@@ -1,5 +1,4 @@
-//! The store: opened once, shared by all. What it can do stands in the modules beside this one, a file for each kind of
-//! thing that lasts.
+//! The store handle. Its operations are in the other modules, one per kind of record.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +6,7 @@ use std::sync::Arc;
 use foreword_core::timestamp::Timestamp;
 use tokio::sync::{Semaphore, broadcast};
 
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::engine::Operation;
 use crate::engine::postgres::Postgres;
 use crate::engine::sqlite::Sqlite;
@@ -15,13 +14,13 @@ use crate::error::StoreError;
 use crate::health::Health;
 use crate::location::{Kind, Location};
 
-/// Everything that must last.
+/// A handle to the database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Store {
     engine: Engine,
     location: Location,
     health: Arc<Health>,
-    /// Held while somebody looks through what was said.
+    /// Limits searches in messages to one at a time.
     searching: Arc<Semaphore>,
 }
 
@@ -32,11 +31,11 @@ pub(crate) enum Engine {
 }
 
 impl Store {
-    /// Opens the database at `location`, makes it if it is a file that is not there yet, and brings its tables up to
-    /// date. `now` is when that is, for the record.
+    /// Opens the database at `location`, creates the file if missing, and migrates the tables. `now` is recorded with
+    /// the migrations.
     ///
     /// # Errors
-    /// If it can't be reached, is not ours, is damaged, or was written by a newer Foreword.
+    /// If the database can't be reached, belongs to another program, is damaged, or was migrated by a newer Foreword.
     pub async fn open(location: &Location, now: Timestamp) -> Result<Self, StoreError> {
         let engine = match location.kind() {
             Kind::File(path) => Engine::Sqlite(Sqlite::open(path, now).await?),
@@ -46,7 +45,7 @@ impl Store {
         Ok(Self { engine, location: location.clone(), health: Arc::default(), searching })
     }
 
-    /// Opens the database if there is one. A file that is not there is not made: nothing has been stored yet.
+    /// Opens the database if it exists. Does not create a missing file.
     ///
     /// # Errors
     /// As [`Store::open`].
@@ -57,7 +56,7 @@ impl Store {
         }
     }
 
-    /// Where it is.
+    /// Its location.
     #[must_use]
     pub fn location(&self) -> &Location {
         &self.location
@@ -72,21 +71,20 @@ impl Store {
         }
     }
 
-    /// What changes from now on. Whoever reads too slowly is told so by the channel, and should look at everything.
+    /// Subscribes to changes. A receiver that lags gets an error from the channel and should read everything again.
     #[must_use]
-    pub fn changes(&self) -> broadcast::Receiver<Change> {
+    pub fn changes(&self) -> broadcast::Receiver<StoreChange> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.changes(),
             Engine::Postgres(postgres) => postgres.changes(),
         }
     }
 
-    /// Waits until everything handed over is done, and lets go of the database; for all who share this store. What they
-    /// ask for afterwards is refused. A store that is dropped instead loses nothing that was acknowledged: at worst the
-    /// next to open it has a little more to read.
+    /// Waits for all submitted operations and closes the database, for all clones. Later operations fail. Dropping
+    /// the store instead loses nothing that was acknowledged; at worst the next open has to read the log.
     ///
     /// # Errors
-    /// If there is no thread to wait on.
+    /// If no thread can be started.
     pub async fn close(self) -> Result<(), StoreError> {
         match self.engine {
             Engine::Sqlite(sqlite) => sqlite.close().await,
@@ -97,7 +95,7 @@ impl Store {
         }
     }
 
-    /// Whether it works, as callers have seen it.
+    /// Its health, as callers have seen it.
     #[must_use]
     pub fn health(&self) -> &Health {
         &self.health

@@ -1,81 +1,79 @@
-//! What happens in conversations, numbered for whoever looks on, whichever node runs the turn. The numbers begin at 1, have no
-//! gaps and are never given twice; the items are kept for a while, for what lasts is in the messages.
+//! The event stream of a conversation, for clients that watch it from any node. Items are numbered from 1 without
+//! gaps, and numbers are never reused. Items are pruned after a while; the messages are the permanent record.
 
 use foreword_core::id::{CallId, ConversationId};
 use foreword_core::timestamp::Timestamp;
-use foreword_core::turn::Asked;
+use foreword_core::turn::OwnerAnswer;
 use foreword_prompt::trust::Trust;
 
-use crate::changes::Change;
-use crate::conversations::not_found;
+use crate::changes::StoreChange;
+use crate::conversation_lock::not_found;
 use crate::engine::{Access, Operation, Row, Sql, Value, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// Something that happens, before it has a number.
+/// An item to append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewStreamItem {
-    /// Whoever is trusted less does not see it.
+    /// The minimum trust for seeing it.
     pub trust: Trust,
-    /// What it is, as JSON.
+    /// The item as JSON.
     pub item: String,
 }
 
-/// Something that happened.
+/// An item of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamItem {
     /// Its number in the conversation.
     pub seq: u64,
-    /// Whoever is trusted less does not see it.
+    /// The minimum trust for seeing it.
     pub trust: Trust,
-    /// What it is, as JSON.
+    /// The item as JSON.
     pub item: String,
 }
 
-/// What is kept of a stream behind some number.
+/// A page of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamPage {
-    /// The items, in order. The first is not the one asked for where that is not kept any more.
+    /// The items, in order. If the requested ones were pruned, it begins later.
     pub items: Vec<StreamItem>,
-    /// The last number that was given, whether or not that item is kept.
+    /// The highest number allocated so far, even if that item was pruned.
     pub last: u64,
 }
 
 impl Store {
-    /// Adds items at the end of a conversation's stream, all of them or none, and tells every node. Gives the number of the
-    /// first.
+    /// Appends items to a conversation's stream in one transaction, and notifies every node. Returns the number of
+    /// the first.
     ///
     /// # Errors
-    /// If there is no such conversation, or it can't be written.
+    /// If there is no such conversation, or the database can't be written.
     pub async fn append_stream(
         &self,
         conversation: &ConversationId,
         items: Vec<NewStreamItem>,
         at: Timestamp,
     ) -> Result<u64, StoreError> {
-        let append = Append { conversation: conversation.clone(), items, behind: None, at };
+        let append = Append { conversation: conversation.clone(), items, expected: None, at };
         self.run(append).await?.ok_or_else(|| not_found(conversation))
     }
 
-    /// Adds an item at the end of a stream if its last number is still this one, and says whether it was.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Appends an item if the last number still is `last`. Returns whether it was.
     pub async fn append_to_stream_at(
         &self,
         conversation: &ConversationId,
-        (item, behind): (NewStreamItem, u64),
+        item: NewStreamItem,
+        last: u64,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
         let append =
-            Append { conversation: conversation.clone(), items: vec![item], behind: Some(behind), at };
+            Append { conversation: conversation.clone(), items: vec![item], expected: Some(last), at };
         Ok(self.run(append).await?.is_some())
     }
 
-    /// At most `limit` items behind number `after`; 0 is the beginning.
+    /// At most `limit` items after number `after`; 0 is the start.
     ///
     /// # Errors
-    /// If there is no such conversation, or it can't be read.
+    /// If there is no such conversation, or the database can't be read.
     pub async fn stream(
         &self,
         conversation: &ConversationId,
@@ -85,34 +83,32 @@ impl Store {
         self.run(Read { conversation: conversation.clone(), after, limit }).await
     }
 
-    /// Deletes at most about `slice` items from before `before`, oldest first and never out of the middle; those of a
-    /// conversation in which a turn runs stay. Says how many were deleted.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Deletes about `slice` items from before `before` at most, always a prefix of a stream. Skips conversations
+    /// with a running turn. Returns how many.
     pub async fn prune_streams(&self, before: Timestamp, slice: u32) -> Result<u64, StoreError> {
         self.run(Prune { before, slice }).await
     }
 
-    /// Asks whichever node runs a turn in a conversation to stop it.
+    /// Asks the node that runs a turn in a conversation to cancel it.
     ///
     /// # Errors
-    /// If it can't be told.
-    pub async fn ask_to_cancel(&self, conversation: &ConversationId) -> Result<(), StoreError> {
-        self.run(Tell(Change::Cancel(conversation.clone()))).await
+    /// If the notification can't be sent.
+    pub async fn request_cancel(&self, conversation: &ConversationId) -> Result<(), StoreError> {
+        self.run(Notify(StoreChange::Cancel(conversation.clone()))).await
     }
 
-    /// Tells whichever node runs a turn in a conversation what the owner has answered it. Whoever calls this knows that it was
-    /// the owner.
+    /// Sends the owner's answer to the node that runs a turn in a conversation. The caller has authenticated the
+    /// owner.
     ///
     /// # Errors
-    /// If it can't be told.
-    pub async fn pass_on_answer(
+    /// If the notification can't be sent.
+    pub async fn send_answer(
         &self,
         conversation: &ConversationId,
-        (call, answer): (CallId, Asked),
+        call: CallId,
+        answer: OwnerAnswer,
     ) -> Result<(), StoreError> {
-        self.run(Tell(Change::Answer { conversation: conversation.clone(), call, answer })).await
+        self.run(Notify(StoreChange::Answer { conversation: conversation.clone(), call, answer })).await
     }
 }
 
@@ -125,8 +121,8 @@ const NUMBER_AT: &str =
 struct Append {
     conversation: ConversationId,
     items: Vec<NewStreamItem>,
-    /// The last number there has to be.
-    behind: Option<u64>,
+    /// The expected last number.
+    expected: Option<u64>,
     at: Timestamp,
 }
 
@@ -136,10 +132,10 @@ impl Operation for Append {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<u64>, StoreError> {
         let (id, count) = (&self.conversation, self.items.len() as u64);
-        // The row itself is what others who number wait for: the turn's own writes go by another lock.
-        let row = match self.behind {
+        // The row lock serialises numbering. The turn's own writes use another lock.
+        let row = match self.expected {
             None => sql.query_optional(NUMBER, values![id, count]).await?,
-            Some(behind) => sql.query_optional(NUMBER_AT, values![id, count, behind]).await?,
+            Some(last) => sql.query_optional(NUMBER_AT, values![id, count, last]).await?,
         };
         let Some(row) = row else { return Ok(None) };
         let last: u64 = row.get(0)?;
@@ -151,7 +147,7 @@ impl Operation for Append {
             })
             .collect();
         sql.insert_many("INSERT INTO stream_items (conversation_id, seq, at, trust, item)", &rows).await?;
-        sql.announce(Change::Stream { conversation: id.clone(), last }).await?;
+        sql.announce(StoreChange::Stream { conversation: id.clone(), last }).await?;
         Ok(Some(first))
     }
 }
@@ -203,7 +199,7 @@ impl Operation for Prune {
             GROUP BY conversation_id ORDER BY conversation_id";
         let mut deleted = 0;
         for row in sql.query(select, values![self.before, self.slice]).await? {
-            // Clocks differ between nodes: what goes is always a beginning.
+            // Clocks differ between nodes, so delete a prefix by number.
             let delete = "DELETE FROM stream_items WHERE conversation_id = ?1 AND seq <= ?2";
             deleted += sql.execute(delete, values![row.get::<String>(0)?, row.get::<u64>(1)?]).await?;
         }
@@ -211,10 +207,10 @@ impl Operation for Prune {
     }
 }
 
-/// Tells other nodes something that is kept nowhere.
-struct Tell(Change);
+/// Sends a notification without storing anything.
+struct Notify(StoreChange);
 
-impl Operation for Tell {
+impl Operation for Notify {
     type Output = ();
     const ACCESS: Access = Access::Write;
 

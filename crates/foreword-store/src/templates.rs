@@ -1,47 +1,45 @@
-//! The template that all conversations of blueprint `template` are built from: numbered versions that never change.
+//! The template of all conversations of blueprint `template`: numbered, immutable versions.
 
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::text::ContentHash;
 
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
 /// A version of the template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    /// Its number; the first is 1.
+pub struct TemplateRecord {
+    /// Its number, from 1.
     pub version: u64,
-    /// The template itself.
+    /// The template text.
     pub text: String,
-    /// The name of its content.
+    /// The hash of the text.
     pub hash: ContentHash,
-    /// Who wrote it.
     pub author: String,
-    /// Why, in the author's words.
+    /// The reason, as given by the author.
     pub message: Option<String>,
     /// When it was stored.
     pub at: Timestamp,
 }
 
-/// A template to be stored as the next version.
+/// A template to store as the next version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTemplate {
-    /// The template itself.
+    /// The template text.
     pub text: String,
-    /// Who wrote it.
     pub author: String,
-    /// Why, in the author's words.
+    /// The reason, as given by the author.
     pub message: Option<String>,
-    /// When.
+    /// The current time.
     pub at: Timestamp,
-    /// The version it replaces, if the author says so; another one is then a conflict. 0 is "there is none yet".
+    /// The expected current version; any other is a conflict. 0 means that there is none yet.
     pub expected: Option<u64>,
 }
 
 impl NewTemplate {
-    /// A template without a message that replaces whatever there is.
+    /// A template without a reason that replaces any version.
     #[must_use]
     pub fn new(text: impl Into<String>, author: impl Into<String>, at: Timestamp) -> Self {
         Self { text: text.into(), author: author.into(), message: None, at, expected: None }
@@ -49,35 +47,30 @@ impl NewTemplate {
 }
 
 impl Store {
-    /// Stores a template as the next version and gives it back. The same text again is no new version, and no conflict.
+    /// Stores a template as the next version and returns it. Storing the current text again creates no version and no
+    /// conflict.
     ///
     /// # Errors
-    /// If another version was expected, or it can't be written.
-    pub async fn add_template(&self, new: NewTemplate) -> Result<Template, StoreError> {
+    /// If another version was expected, or the database can't be written.
+    pub async fn add_template(&self, new: NewTemplate) -> Result<TemplateRecord, StoreError> {
         self.run(Add(new)).await
     }
 
     /// The newest template, or `None` if none was ever stored.
-    ///
-    /// # Errors
-    /// If it can't be read.
-    pub async fn template(&self) -> Result<Option<Template>, StoreError> {
+    pub async fn template(&self) -> Result<Option<TemplateRecord>, StoreError> {
         self.run(Newest).await
     }
 
     /// One version of the template.
     ///
     /// # Errors
-    /// If there is no such version, or it can't be read.
-    pub async fn template_version(&self, version: u64) -> Result<Template, StoreError> {
+    /// If there is no such version, or the database can't be read.
+    pub async fn template_version(&self, version: u64) -> Result<TemplateRecord, StoreError> {
         self.run(Get(version)).await
     }
 
     /// All versions, the newest first.
-    ///
-    /// # Errors
-    /// If they can't be read.
-    pub async fn template_history(&self) -> Result<Vec<Template>, StoreError> {
+    pub async fn template_history(&self) -> Result<Vec<TemplateRecord>, StoreError> {
         self.run(History).await
     }
 }
@@ -85,17 +78,17 @@ impl Store {
 struct Add(NewTemplate);
 
 impl Operation for Add {
-    type Output = Template;
+    type Output = TemplateRecord;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Template, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<TemplateRecord, StoreError> {
         let new = &self.0;
         sql.lock("template").await?;
-        // One that is damaged can be replaced as well.
+        // A damaged template can be replaced too.
         let newest = sql.query_optional(NEWEST, &[]).await?.as_ref().map(as_found).transpose()?;
         let found = newest.as_ref().map_or(0, |template| template.version);
         let hash = ContentHash::of(&new.text);
-        // Before the conflict: whoever runs this again after an answer got lost finds what they wrote.
+        // Before the conflict check, so that a retry after a lost response succeeds.
         if let Some(same) = newest.filter(|template| template.hash == hash && template.text == new.text) {
             return Ok(same);
         }
@@ -113,19 +106,19 @@ impl Operation for Add {
             values![version, &new.text, hash, &new.author, new.message.as_deref(), new.at],
         )
         .await?;
-        sql.announce(Change::Template).await?;
+        sql.announce(StoreChange::Template).await?;
         let (text, author, message) = (new.text.clone(), new.author.clone(), new.message.clone());
-        Ok(Template { version, text, hash, author, message, at: new.at })
+        Ok(TemplateRecord { version, text, hash, author, message, at: new.at })
     }
 }
 
 struct Newest;
 
 impl Operation for Newest {
-    type Output = Option<Template>;
+    type Output = Option<TemplateRecord>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Template>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<TemplateRecord>, StoreError> {
         newest(sql).await
     }
 }
@@ -133,10 +126,10 @@ impl Operation for Newest {
 struct Get(u64);
 
 impl Operation for Get {
-    type Output = Template;
+    type Output = TemplateRecord;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Template, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<TemplateRecord, StoreError> {
         let select =
             "SELECT version, text, hash, author, message, created_at FROM templates WHERE version = ?1";
         match sql.query_optional(select, values![self.0]).await? {
@@ -149,25 +142,25 @@ impl Operation for Get {
 struct History;
 
 impl Operation for History {
-    type Output = Vec<Template>;
+    type Output = Vec<TemplateRecord>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Template>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<TemplateRecord>, StoreError> {
         let select =
             "SELECT version, text, hash, author, message, created_at FROM templates ORDER BY version DESC";
         sql.query(select, &[]).await?.iter().map(template).collect()
     }
 }
 
-pub(crate) async fn newest<S: Sql>(sql: &mut S) -> Result<Option<Template>, StoreError> {
+pub(crate) async fn newest<S: Sql>(sql: &mut S) -> Result<Option<TemplateRecord>, StoreError> {
     sql.query_optional(NEWEST, &[]).await?.as_ref().map(template).transpose()
 }
 
 const NEWEST: &str =
     "SELECT version, text, hash, author, message, created_at FROM templates ORDER BY version DESC LIMIT 1";
 
-/// A template that is not what was stored is worse than none.
-fn template(row: &Row) -> Result<Template, StoreError> {
+/// Fails if the text does not match its hash.
+fn template(row: &Row) -> Result<TemplateRecord, StoreError> {
     let template = as_found(row)?;
     if ContentHash::of(&template.text) != template.hash {
         return Err(StoreError::Damaged { what: "template version", id: template.version.to_string() });
@@ -175,8 +168,8 @@ fn template(row: &Row) -> Result<Template, StoreError> {
     Ok(template)
 }
 
-fn as_found(row: &Row) -> Result<Template, StoreError> {
-    Ok(Template {
+fn as_found(row: &Row) -> Result<TemplateRecord, StoreError> {
+    Ok(TemplateRecord {
         version: row.get(0)?,
         text: row.get(1)?,
         hash: row.parse(2)?,

@@ -1,4 +1,4 @@
-//! Tokens that open the HTTP interface. Only hashes are stored, and no hash ever comes out again.
+//! API tokens. Only their hashes are stored, and no hash is ever returned.
 
 use std::collections::BTreeSet;
 
@@ -6,54 +6,50 @@ use foreword_core::api_token::{ProxyMode, Scope, TokenHash, TokenLimits, Validit
 use foreword_core::id::TokenId;
 use foreword_core::timestamp::Timestamp;
 
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// A token, without anything that opens something.
+/// An API token, without its secret.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiToken {
-    /// Its id.
     pub id: TokenId,
-    /// What its owner calls it.
+    /// Its display name.
     pub name: String,
-    /// The user it speaks for, whose trust it has.
+    /// The user it authenticates; the token has that user's trust.
     pub user: String,
-    /// What it may be used for.
     pub scopes: BTreeSet<Scope>,
-    /// What a drop-in endpoint does with its requests, if it says so.
+    /// The proxy mode of its requests, if set.
     pub mode: Option<ProxyMode>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last used.
     pub last_used_at: Option<Timestamp>,
-    /// How long it opens anything.
+    /// Whether it is valid, expired or revoked.
     pub validity: Validity,
-    /// What it may ask for, where that differs from what holds for all.
+    /// Its limits, where they differ from the defaults.
     pub limits: TokenLimits,
 }
 
-/// A token to be stored.
+/// A token to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewToken {
-    /// Its id.
     pub id: TokenId,
-    /// The hash of it.
+    /// The hash of the secret.
     pub hash: TokenHash,
-    /// What its owner calls it.
+    /// Its display name.
     pub name: String,
-    /// The user it speaks for.
+    /// The user it authenticates.
     pub user: String,
-    /// What it may be used for.
     pub scopes: BTreeSet<Scope>,
-    /// What a drop-in endpoint does with its requests.
+    /// The proxy mode of its requests.
     pub mode: Option<ProxyMode>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// From when on it opens nothing.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// What it may ask for, where that differs from what holds for all.
+    /// Its limits, where they differ from the defaults.
     pub limits: TokenLimits,
 }
 
@@ -61,15 +57,12 @@ impl Store {
     /// Stores a token.
     ///
     /// # Errors
-    /// [`StoreError::UsedBefore`] if there is one of that id or hash, or if it can't be written.
+    /// [`StoreError::UsedBefore`] if that id or hash exists, or if the database can't be written.
     pub async fn add_token(&self, new: NewToken) -> Result<ApiToken, StoreError> {
         self.run(Add(new)).await
     }
 
-    /// The token with this hash, if it opens anything at `now`: one that has expired or was revoked is as good as none.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The token with this hash, if it is valid at `now`. `None` if it is unknown, expired or revoked.
     pub async fn usable_token(
         &self,
         hash: &TokenHash,
@@ -78,26 +71,20 @@ impl Store {
         self.run(Usable { hash: hash.clone(), now }).await
     }
 
-    /// Notes that a token was used. The time never goes back.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Records that a token was used. The time never decreases.
     pub async fn touch_token(&self, id: &TokenId, at: Timestamp) -> Result<(), StoreError> {
         self.run(Touch { id: id.clone(), at }).await
     }
 
     /// All tokens, the oldest first.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub async fn tokens(&self) -> Result<Vec<ApiToken>, StoreError> {
         self.run(List).await
     }
 
-    /// Makes a token useless from now on. One that was revoked before stays as it was.
+    /// Revokes a token. An already revoked one stays unchanged.
     ///
     /// # Errors
-    /// If there is no such token, or it can't be written.
+    /// If there is no such token, or the database can't be written.
     pub async fn revoke_token(&self, id: &TokenId, at: Timestamp) -> Result<ApiToken, StoreError> {
         self.run(Revoke { id: id.clone(), at }).await
     }
@@ -112,7 +99,7 @@ impl Operation for Add {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<ApiToken, StoreError> {
         let new = &self.0;
         let scopes: Vec<&str> = new.scopes.iter().map(|scope| scope.as_str()).collect();
-        // Numbers have a JSON form.
+        // Numbers always serialise.
         let limits = Some(new.limits).filter(|limits| *limits != TokenLimits::default());
         let limits = limits.and_then(|limits| serde_json::to_string(&limits).ok());
         let insert =
@@ -137,7 +124,7 @@ impl Operation for Add {
         if added == 0 {
             return Err(StoreError::UsedBefore { what: "token id or hash", id: new.id.to_string() });
         }
-        sql.announce(Change::Tokens).await?;
+        sql.announce(StoreChange::Tokens).await?;
         get(sql, &new.id).await
     }
 }
@@ -204,7 +191,7 @@ impl Operation for Revoke {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<ApiToken, StoreError> {
         let update = "UPDATE tokens SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
         if sql.execute(update, values![&self.id, self.at]).await? > 0 {
-            sql.announce(Change::Tokens).await?;
+            sql.announce(StoreChange::Tokens).await?;
         }
         get(sql, &self.id).await
     }
@@ -221,7 +208,7 @@ async fn get<S: Sql>(sql: &mut S, id: &TokenId) -> Result<ApiToken, StoreError> 
 }
 
 fn token(row: &Row) -> Result<ApiToken, StoreError> {
-    // A scope that only a newer Foreword knows opens nothing here.
+    // Ignores scopes that only a newer Foreword knows.
     let scopes: Vec<String> = row.json(3)?;
     let limits: Option<String> = row.get(9)?;
     Ok(ApiToken {
@@ -233,7 +220,7 @@ fn token(row: &Row) -> Result<ApiToken, StoreError> {
         created_at: row.parse(5)?,
         last_used_at: row.parse_optional(6)?,
         validity: Validity { expires_at: row.parse_optional(7)?, revoked_at: row.parse_optional(8)? },
-        // Limits that can't be read are the owner's all the same: those that hold for everybody.
+        // Unreadable limits count as the defaults.
         limits: limits.and_then(|limits| serde_json::from_str(&limits).ok()).unwrap_or_default(),
     })
 }

@@ -1,6 +1,7 @@
-//! A provider of models to try clients on: `cargo run -p foreword-testkit --example fake_provider -- 8399`. If it is told
-//! to `use a tool`, it calls the first one it is offered; if it is asked to `show me the marks`, it counts the cache
-//! markers of the request; told to `refuse with 429`, or another status, it does; otherwise it repeats what it was told last.
+//! A fake model provider for trying clients: `cargo run -p foreword-testkit --example fake_provider -- 8399`. The
+//! prompt `use a tool` makes it call the first tool of the request; `show me the marks` makes it count the cache
+//! breakpoints; `refuse with 429`, or another status, makes it answer with that status. Otherwise it echoes the last
+//! message.
 
 use std::io::{self, Write as _};
 
@@ -38,7 +39,7 @@ fn answer(request: &Received) -> Reply {
     Reply::text(format!("You said: {last}")).usage(usage)
 }
 
-/// In either dialect.
+/// The name of the first tool, in either dialect.
 fn first_tool(request: &Value) -> Option<String> {
     let tool = request["tools"].get(0)?;
     let name = tool["name"].as_str().or_else(|| tool["function"]["name"].as_str());

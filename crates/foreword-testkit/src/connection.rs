@@ -1,4 +1,5 @@
-//! One connection: reads requests, performs the steps of the answers. As much HTTP/1.1 as clients of providers speak.
+//! One connection: reads requests and performs the steps of the answers. Implements the subset of HTTP/1.1 that
+//! provider clients use.
 
 use std::io;
 use std::sync::Arc;
@@ -12,12 +13,12 @@ use crate::Received;
 use crate::fake_provider::Shared;
 use crate::wire::{Step, steps};
 
-/// The longest request that is read.
+/// The maximum size of a request body.
 const MAX_BODY: usize = 64 << 20;
 
 /// Serves a connection until one side closes it.
 pub(crate) async fn serve(stream: TcpStream, number: usize, shared: Arc<Shared>) {
-    // Without it every small piece of a stream would wait for the one before to be acknowledged.
+    // Without it, each small chunk would wait for the acknowledgement of the previous one.
     let _ = stream.set_nodelay(true);
     let (reader, writer) = stream.into_split();
     let mut connection = Connection { reader: BufReader::new(reader), writer, number };
@@ -39,7 +40,7 @@ struct Connection {
     number: usize,
 }
 
-/// The client went away before it had its answer.
+/// The client closed the connection before the end of the answer.
 struct Gone;
 
 impl Connection {
@@ -119,7 +120,7 @@ impl Connection {
                 },
                 Step::HangUp => {
                     let _ = self.writer.shutdown().await;
-                    // Only then do the client's reads end, on every platform, before its own half is closed.
+                    // Wait for the client to close its half: only then do its reads end on every platform.
                     while matches!(self.reader.fill_buf().await, Ok(bytes) if !bytes.is_empty()) {
                         let seen = self.reader.buffer().len();
                         self.reader.consume(seen);
@@ -131,7 +132,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Rests, unless the client goes away meanwhile.
+    /// Waits, unless the client closes the connection.
     async fn rest(&mut self, rest: Duration) -> Result<(), Gone> {
         tokio::select! {
             () = tokio::time::sleep(rest) => Ok(()),
@@ -140,7 +141,7 @@ impl Connection {
     }
 }
 
-/// Ends when the client has closed the connection.
+/// Returns when the client has closed the connection.
 async fn gone(reader: &mut BufReader<OwnedReadHalf>) {
     match reader.fill_buf().await {
         Ok(bytes) if !bytes.is_empty() => std::future::pending().await,

@@ -1,51 +1,52 @@
-//! A provider of models on a loopback port that follows a script and remembers what it was asked. It runs on a thread
-//! of its own, so that tests with and without a runtime can use it, and ends when it is dropped.
+//! A fake model provider on a loopback port. It answers by a script and records the requests. It runs on its own
+//! thread, so that tests with and without a runtime can use it, and stops when it is dropped.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::provider::{KeySource, Provider, Timeouts, WireDialect};
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
 use crate::connection::serve;
 use crate::{Received, Reply, Script};
 
-/// A provider of models that follows a script.
+/// A fake model provider that follows a script.
 #[derive(Debug)]
 pub struct FakeProvider {
     address: SocketAddr,
     shared: Arc<Shared>,
-    /// Dropped with it, which ends the thread.
+    /// Dropping it ends the thread.
     _stop: oneshot::Sender<()>,
 }
 
-/// What has happened so far.
+/// Counters of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Connections that were opened.
+    /// Opened connections.
     pub connections: usize,
-    /// Requests that were read.
+    /// Received requests.
     pub requests: usize,
-    /// Requests whose client went away before it had its answer.
+    /// Requests whose client closed the connection before the end of the answer.
     pub abandoned: usize,
 }
 
 impl FakeProvider {
-    /// Starts one on a free port of the loopback.
+    /// Starts a provider on a free loopback port.
     ///
     /// # Errors
-    /// If no port or no thread can be had.
+    /// If no port is free or the thread cannot be started.
     pub fn start(script: impl Into<Script>) -> io::Result<Self> {
         Self::start_on(0, script)
     }
 
-    /// Starts one on this port of the loopback.
+    /// Starts a provider on this loopback port.
     ///
     /// # Errors
-    /// If the port is taken or no thread can be had.
+    /// If the port is in use or the thread cannot be started.
     pub fn start_on(port: u16, script: impl Into<Script>) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
@@ -66,13 +67,13 @@ impl FakeProvider {
         Ok(Self { address, shared, _stop: stop })
     }
 
-    /// Where it is, as Anthropic's clients take it: without `/v1`.
+    /// The base URL for Anthropic's dialect, without `/v1`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// A row for it in the configuration of providers, called `fake`, with a base URL as the dialect takes it.
+    /// A provider configuration named `fake`, with the base URL of the dialect.
     #[must_use]
     pub fn provider(&self, dialect: WireDialect) -> Provider {
         let base_url = match dialect {
@@ -91,26 +92,26 @@ impl FakeProvider {
         }
     }
 
-    /// One more answer at the end of the list.
+    /// Appends an answer to the script.
     pub fn push(&self, reply: Reply) {
-        lock(&self.shared.script).push(reply);
+        self.shared.script.lock().push(reply);
     }
 
-    /// What it was asked so far.
+    /// The requests received so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Received> {
-        lock(&self.shared.received).clone()
+        self.shared.received.lock().clone()
     }
 
-    /// What has happened so far.
+    /// The counters.
     #[must_use]
     pub fn counts(&self) -> Counts {
         *self.shared.counts.borrow()
     }
 
-    /// Waits until enough has happened. Give it a time limit of your own.
+    /// Waits until `enough` returns true. Has no timeout of its own.
     pub async fn until(&self, enough: impl FnMut(&Counts) -> bool) {
-        // It can't fail while `self` holds the other end.
+        // Cannot fail while `self` holds the sender.
         let _ = self.shared.counts.subscribe().wait_for(enough).await;
     }
 }
@@ -127,7 +128,7 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// What the connections share.
+/// The state shared by all connections.
 #[derive(Debug)]
 pub(crate) struct Shared {
     script: Mutex<Script>,
@@ -141,13 +142,13 @@ impl Shared {
         Self { script: Mutex::new(script), received: Mutex::default(), counts }
     }
 
-    /// Remembers a request, gives it its number, and says what is answered.
+    /// Records a request, numbers it and returns its answer.
     pub(crate) fn accept(&self, request: &mut Received) -> Reply {
-        let mut received = lock(&self.received);
+        let mut received = self.received.lock();
         request.number = received.len();
         received.push(request.clone());
-        // In the same order as the requests, whatever the connections do meanwhile.
-        let reply = lock(&self.script).next(request);
+        // Under the same lock, so that answers have the order of the requests.
+        let reply = self.script.lock().next(request);
         drop(received);
         self.counts.send_modify(|counts| counts.requests += 1);
         reply
@@ -156,9 +157,4 @@ impl Shared {
     pub(crate) fn abandoned(&self) {
         self.counts.send_modify(|counts| counts.abandoned += 1);
     }
-}
-
-/// A panic in a closure of the script must not hide what was received.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

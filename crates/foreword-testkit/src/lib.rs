@@ -1,5 +1,5 @@
-//! What tests, measurements and demonstrations stand on: a provider of models that follows a script. It is a real server
-//! on a loopback port, so that whatever talks to it goes the way users go. Never a normal dependency.
+//! A fake model provider for tests, benchmarks and demos. It is a real server on a loopback port, so that clients use
+//! their whole HTTP stack. Also waits for conditions in tests. A development dependency only.
 //!
 //! ```
 //! use foreword_core::provider::WireDialect;
@@ -20,12 +20,14 @@
 //! ```
 
 mod connection;
+mod eventually;
 mod fake_provider;
 mod received;
 mod reply;
 mod script;
 mod wire;
 
+pub use eventually::{eventually, eventually_blocking, until};
 pub use fake_provider::{Counts, FakeProvider};
 pub use received::Received;
 pub use reply::Reply;

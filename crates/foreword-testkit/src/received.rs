@@ -1,24 +1,24 @@
-//! What a fake provider was asked, byte for byte.
+//! The requests received by a fake provider, byte for byte.
 
 use std::time::Instant;
 
 use foreword_core::provider::WireDialect;
 use serde_json::Value;
 
-/// A request as it came in.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Received {
-    /// Which request it is, from 0.
+    /// The number of the request, from 0.
     pub number: usize,
-    /// On which connection it came, from 0.
+    /// The number of its connection, from 0.
     pub connection: usize,
-    /// When its first byte came.
+    /// When its first byte arrived.
     pub first_byte_at: Instant,
-    /// `POST`, usually.
+    /// The HTTP method.
     pub method: String,
     /// The path, with the query if there is one.
     pub path: String,
-    /// In the order they came, with their names in lower case.
+    /// In the order received, with lower-case names.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
@@ -32,7 +32,7 @@ impl Received {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; `null` if it is none.
+    /// The body as JSON, or `null` if it is not valid JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -44,7 +44,7 @@ impl Received {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The dialect it is in, by its path.
+    /// The dialect, by the path.
     #[must_use]
     pub fn dialect(&self) -> Option<WireDialect> {
         let path = self.path.split('?').next().unwrap_or_default();
@@ -57,8 +57,8 @@ impl Received {
         }
     }
 
-    /// Everything the messages say, in order and each on a line of its own; without the system prompt. For a closure
-    /// that decides by what was said.
+    /// All texts of the messages in order, one per line, without the system prompt. For closures that answer by
+    /// content.
     #[must_use]
     pub fn conversation(&self) -> String {
         let request = self.json();

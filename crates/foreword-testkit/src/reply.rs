@@ -1,12 +1,12 @@
-//! What a fake provider answers, in no dialect: words, calls of tools, refusals and faults. `wire` makes bytes of it.
+//! The answers of a fake provider, independent of the dialect: text, tool calls, error responses and faults. `wire`
+//! encodes them.
 
 use std::time::Duration;
 
 use foreword_core::message::Usage;
 use serde_json::Value;
 
-/// One answer of a fake provider. The parts come one after the other; whatever else is said of it may be said in any
-/// order.
+/// One answer of a fake provider. The order of its parts matters; the other settings can be given in any order.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,13 +32,13 @@ pub struct Reply {
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
     Answer(Answer),
-    /// A refusal in the dialect's own form.
+    /// An error response in the dialect's format.
     Refusal(String),
-    /// These bytes, whatever they are.
+    /// A raw body.
     Raw(Vec<u8>),
-    /// The connection is held open and nothing is said.
+    /// Keeps the connection open and sends nothing.
     Silence,
-    /// The connection is closed before anything is said.
+    /// Closes the connection without an answer.
     HangUp,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Answer {
     pub(crate) parts: Vec<Part>,
     pub(crate) ending: Ending,
     pub(crate) stop: Option<String>,
-    /// In one JSON, even if a stream was asked for.
+    /// As one JSON body, even if the request asks for a stream.
     pub(crate) whole: bool,
 }
 
@@ -63,64 +63,64 @@ pub(crate) enum Part {
 pub(crate) enum Ending {
     #[default]
     Complete,
-    /// The connection is closed in the middle.
+    /// Closes the connection in the middle of the answer.
     Cut,
-    /// Nothing more comes, and the connection stays open.
+    /// Sends nothing more and keeps the connection open.
     Silence,
-    /// The provider itself says inside the stream that it failed.
+    /// Sends an error event in the stream.
     Error { kind: String, message: String },
 }
 
 impl Reply {
-    /// An answer in words; each is sent as a piece of its own.
+    /// A text answer; each word is sent as a delta of its own.
     #[must_use]
     pub fn text(words: impl Into<String>) -> Self {
         Self::empty().and_text(words)
     }
 
-    /// A call of a tool.
+    /// A tool call.
     #[must_use]
     pub fn tool_call(name: impl Into<String>, input: Value) -> Self {
         Self::raw_tool_call(name, input.to_string())
     }
 
-    /// A call of a tool with arguments that may be no JSON at all.
+    /// A tool call whose arguments need not be valid JSON.
     #[must_use]
     pub fn raw_tool_call(name: impl Into<String>, arguments: impl Into<String>) -> Self {
         Self::empty().and_raw_tool_call(name, arguments)
     }
 
-    /// An answer with nothing in it.
+    /// An answer without content.
     #[must_use]
     pub fn empty() -> Self {
         Self::of(200, Body::Answer(Answer::default()))
     }
 
-    /// A refusal with this HTTP status, in the dialect's own form.
+    /// An error response with this HTTP status, in the dialect's format.
     #[must_use]
     pub fn status(status: u16) -> Self {
         Self::of(status, Body::Refusal(format!("the script says {status}")))
     }
 
-    /// A stream that breaks off behind these words: the connection is closed.
+    /// A stream that ends after this text: the connection is closed.
     #[must_use]
     pub fn cut_after(words: impl Into<String>) -> Self {
         Self::text(words).cut()
     }
 
-    /// No answer, and a connection that stays open.
+    /// No answer; the connection stays open.
     #[must_use]
     pub fn silence() -> Self {
         Self::of(200, Body::Silence)
     }
 
-    /// No answer, and a connection that is closed.
+    /// No answer; the connection is closed.
     #[must_use]
     pub fn hang_up() -> Self {
         Self::of(200, Body::HangUp)
     }
 
-    /// Status 200, called an event stream, with this body.
+    /// Status 200 with the content type of an event stream and this body.
     #[must_use]
     pub fn raw(body: impl Into<Vec<u8>>) -> Self {
         Self::of(200, Body::Raw(body.into()))
@@ -139,55 +139,55 @@ impl Reply {
         }
     }
 
-    /// The same, with more words.
+    /// Adds text.
     #[must_use]
     pub fn and_text(self, words: impl Into<String>) -> Self {
         self.and(Part::Text(words.into()))
     }
 
-    /// The same, with a call of a tool.
+    /// Adds a tool call.
     #[must_use]
     pub fn and_tool_call(self, name: impl Into<String>, input: Value) -> Self {
         self.and_raw_tool_call(name, input.to_string())
     }
 
-    /// The same, with a call of a tool whose arguments may be no JSON at all.
+    /// Adds a tool call whose arguments need not be valid JSON.
     #[must_use]
     pub fn and_raw_tool_call(self, name: impl Into<String>, arguments: impl Into<String>) -> Self {
         self.and(Part::ToolCall { name: name.into(), arguments: arguments.into() })
     }
 
-    /// The same, with thoughts: signed in Anthropic's dialect, `reasoning_content` in OpenAI's.
+    /// Adds reasoning: a signed thinking block in Anthropic's dialect, `reasoning_content` in OpenAI's.
     #[must_use]
     pub fn and_thinking(self, text: impl Into<String>, signature: impl Into<String>) -> Self {
         self.and(Part::Thinking { text: text.into(), signature: signature.into() })
     }
 
-    /// The same, with an event of any kind; OpenAI's dialect has no names, and sends its data alone.
+    /// Adds an arbitrary event; OpenAI's dialect has no event names and sends only the data.
     #[must_use]
     pub fn and_event(self, name: impl Into<String>, data: Value) -> Self {
         self.and(Part::Event { name: name.into(), data })
     }
 
-    /// The same, broken off where it ends: the connection is closed.
+    /// Closes the connection after the parts.
     #[must_use]
     pub fn cut(self) -> Self {
         self.ending(Ending::Cut)
     }
 
-    /// The same, but then nothing more comes, and the connection stays open.
+    /// Sends nothing more after the parts and keeps the connection open.
     #[must_use]
     pub fn then_silence(self) -> Self {
         self.ending(Ending::Silence)
     }
 
-    /// The same, ended by the provider's own word that it failed, such as `overloaded_error`.
+    /// Ends the stream with an error event, such as `overloaded_error`.
     #[must_use]
     pub fn then_error(self, kind: impl Into<String>, message: impl Into<String>) -> Self {
         self.ending(Ending::Error { kind: kind.into(), message: message.into() })
     }
 
-    /// The same, stopped for this reason, in the dialect's words. Otherwise it follows from the parts.
+    /// Sets the stop reason, in the dialect's wording. By default it follows from the parts.
     #[must_use]
     pub fn stopped(mut self, reason: impl Into<String>) -> Self {
         if let Body::Answer(answer) = &mut self.body {
@@ -196,7 +196,7 @@ impl Reply {
         self
     }
 
-    /// The same in one JSON, even if a stream was asked for.
+    /// Sends one JSON body, even if the request asks for a stream.
     #[must_use]
     pub fn whole(mut self) -> Self {
         if let Body::Answer(answer) = &mut self.body {
@@ -205,56 +205,56 @@ impl Reply {
         self
     }
 
-    /// The same, with this status.
+    /// Sets the status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }
 
-    /// The same, with a header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The same refusal in these words.
+    /// Sets the message of an error response.
     #[must_use]
     pub fn message(mut self, words: impl Into<String>) -> Self {
         self.body = Body::Refusal(words.into());
         self
     }
 
-    /// The same, with this body.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = Body::Raw(body.into());
         self
     }
 
-    /// The same, having taken this. Otherwise numbers that follow from the lengths.
+    /// Sets the usage. By default it follows from the lengths of the texts.
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// The same, begun only after this time.
+    /// Delays the answer.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
         self.before = delay;
         self
     }
 
-    /// The same, with a rest between any two pieces.
+    /// Waits between chunks.
     #[must_use]
     pub fn paced(mut self, rest: Duration) -> Self {
         self.between = rest;
         self
     }
 
-    /// The same, cut into pieces of this many bytes, wherever that falls.
+    /// Splits the body into chunks of this size.
     #[must_use]
     pub fn in_pieces_of(mut self, bytes: usize) -> Self {
         self.piece = Some(bytes.max(1));

@@ -1,11 +1,11 @@
-//! Which answer a fake provider gives when.
+//! The script of a fake provider.
 
 use std::collections::VecDeque;
 use std::fmt;
 
 use crate::{Received, Reply};
 
-/// Which answer is given when: a list, and then what is always given or decided by what was asked.
+/// The answers of a fake provider: a list, followed by a fixed answer or a closure.
 ///
 /// ```
 /// use foreword_testkit::{Reply, Script};
@@ -27,20 +27,20 @@ enum Then {
 }
 
 impl Script {
-    /// Answers that depend on what was asked.
+    /// Answers computed from the request.
     #[must_use]
     pub fn answering(answer: impl FnMut(&Received) -> Reply + Send + 'static) -> Self {
         Self::default().then_answering(answer)
     }
 
-    /// The same, and when the list is used up, answers that depend on what was asked.
+    /// Computes the answers after the end of the list from the request.
     #[must_use]
     pub fn then_answering(mut self, answer: impl FnMut(&Received) -> Reply + Send + 'static) -> Self {
         self.then = Then::Answering(Box::new(answer));
         self
     }
 
-    /// The same, and when the list is used up, always this. Otherwise it is a 500 that says so.
+    /// Sets the answer after the end of the list. By default it is a 500 with an explanation.
     #[must_use]
     pub fn then_always(mut self, reply: Reply) -> Self {
         self.then = Then::Always(Box::new(reply));
@@ -82,7 +82,7 @@ impl From<Vec<Reply>> for Script {
 }
 
 impl From<Reply> for Script {
-    /// Always this.
+    /// Always the same answer.
     fn from(reply: Reply) -> Self {
         Self::default().then_always(reply)
     }

@@ -1,16 +1,16 @@
-//! The prompt file that belongs to an agent's name: `ChatAgent` reads `CHAT_AGENT.md`.
+//! Derives an agent's prompt file name from the agent's name: `ChatAgent` reads `CHAT_AGENT.md`.
 //!
-//! Words are found at separators of any kind, at changes of case, and before a final `agent` that was written without
-//! either. Acronyms are words of their own, digits belong to the word before them, and letters of any script are
-//! kept. Never yields a path: only letters, digits and `_`, then `.md`.
+//! The name is split at separators, at changes of case, and before a final `agent`. Acronyms are words of their own,
+//! digits belong to the word before them, and letters of any script are kept. The result is a file name and never a
+//! path: letters, digits and `_`, then `.md`.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::error::{ResolutionError, WorkspaceError};
 
-/// The longest file name common file systems take, in bytes.
-const LONGEST: usize = 255;
+/// The maximum length of a file name on common file systems, in bytes.
+const MAX_FILE_NAME_BYTES: usize = 255;
 
 /// The file name for an agent called `name`.
 ///
@@ -22,10 +22,10 @@ const LONGEST: usize = 255;
 /// ```
 ///
 /// # Errors
-/// [`ResolutionError::NoAgentFileName`] when the name has no letter or digit, or makes too long a file name.
+/// [`ResolutionError::NoAgentFileName`] when the name has no letter or digit, or the file name would be too long.
 pub fn agent_file_name(name: &str) -> Result<String, WorkspaceError> {
     let refuse = |reason| ResolutionError::NoAgentFileName { name: name.to_owned(), reason };
-    // Composed, so that both spellings of `é` name the same file.
+    // NFC, so that both spellings of `é` give the same file name.
     let composed: Vec<char> = name.nfc().collect();
     let words: Vec<String> = composed
         .split(|character| !is_word_character(*character))
@@ -37,7 +37,7 @@ pub fn agent_file_name(name: &str) -> Result<String, WorkspaceError> {
         return Err(refuse("it has no letter or digit").into());
     }
     let file_name = format!("{}.md", words.join("_").to_uppercase().nfc().collect::<String>());
-    if file_name.len() > LONGEST {
+    if file_name.len() > MAX_FILE_NAME_BYTES {
         return Err(refuse("it is too long").into());
     }
     Ok(file_name)
@@ -47,7 +47,7 @@ fn is_word_character(character: char) -> bool {
     character.is_alphanumeric() || is_combining_mark(character)
 }
 
-/// What the last letter was; digits change nothing.
+/// The case of the last letter. Digits do not change it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Case {
     Unknown,
@@ -55,7 +55,7 @@ enum Case {
     Upper,
 }
 
-/// Splits `chatAgent` before `A`, and `HTTPServer` before the last capital that a small letter follows.
+/// Splits `chatAgent` before `A`, and `HTTPServer` before the last capital that is followed by a lower-case letter.
 fn split_at_case(chunk: &[char]) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -69,7 +69,7 @@ fn split_at_case(chunk: &[char]) -> Vec<String> {
             }
             case = Case::Upper;
         } else if character.is_alphabetic() {
-            // Scripts without capitals count as small letters, so that `助手Bot` is two words.
+            // Scripts without case count as lower case, so that `助手Bot` is two words.
             case = Case::Lower;
         }
         word.push(*character);
@@ -78,7 +78,7 @@ fn split_at_case(chunk: &[char]) -> Vec<String> {
     words
 }
 
-/// Title-case letters such as `ǅ` begin words as capitals do.
+/// Title-case letters such as `ǅ` count as upper case.
 fn is_upper(character: char) -> bool {
     character.is_uppercase()
         || (character.is_alphabetic() && !character.is_lowercase() && has_small_form(character))
@@ -115,7 +115,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn agent_names_give_the_file_names_of_the_fixture() {
+    fn agent_names_map_to_the_fixtures_file_names() {
         let fixture = include_str!("../tests/fixtures/agent_file_names.yaml");
         let expected: BTreeMap<String, Option<String>> = serde_saphyr::from_str(fixture).unwrap();
         assert_eq!(expected.len(), 17);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_words_name_the_same_file_however_they_are_written() {
+    fn spellings_of_a_name_give_the_same_file() {
         for (spellings, file) in [
             (
                 &["ChatAgentV2", "chatagentv2", "CHATAGENTV2", "chat_agent_v2", "chat.agent.v2"][..],
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_letters_or_digits_or_too_long_is_a_resolution_error() {
+    fn empty_or_overlong_names_are_resolution_errors() {
         for name in ["", "   ", "..", "/", "-_-", "🙂", "\u{301}", "\0", &"x".repeat(300)] {
             let error = agent_file_name(name).unwrap_err();
             assert!(
@@ -191,7 +191,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_result_is_a_plain_file_name(name in "\\PC{0,40}") {
+        fn result_is_a_plain_file_name(name in "\\PC{0,40}") {
             if let Ok(file) = agent_file_name(&name) {
                 let stem = file.strip_suffix(".md").unwrap();
                 assert!(!stem.is_empty() && stem.chars().all(|c| c == '_' || is_word_character(c)), "{file:?}");
@@ -200,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn a_name_made_from_a_name_stays_the_same(name in "[ -~]{0,20}(agent|Agent)?[ -~]{0,20}") {
+        fn derived_names_are_stable(name in "[ -~]{0,20}(agent|Agent)?[ -~]{0,20}") {
             if let Ok(file) = agent_file_name(&name) {
                 assert_eq!(agent_file_name(file.strip_suffix(".md").unwrap()).unwrap(), file);
             }

@@ -1,7 +1,7 @@
-//! YAML documents that can be wrong at a place: parses into the caller's type, and turns whatever goes wrong into a
-//! [`DocumentError`] with file, line, column and the marked line. Reads no files and knows no key of its own.
+//! YAML parsing with positions: parses into the caller's type, and turns every error into a [`DocumentError`] with
+//! file, line, column and the marked line. Reads no files and knows no keys.
 
-mod masking;
+mod mask;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,38 +12,37 @@ use serde_saphyr::{DefaultMessageFormatter, Error as YamlError, Location, Messag
 
 use crate::one_line::one_line;
 
-/// A YAML file, or front matter, that does not say what it must.
+/// An invalid YAML file or front matter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{}:{}: {message}", .at.line, .at.column)]
 pub struct DocumentError {
-    /// The file, as its root knows it.
+    /// The file, relative to its root.
     pub file: String,
-    /// Where in the file.
+    /// The position in the file.
     pub at: Position,
     /// What is wrong.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// The bytes of `text` it is about; empty when only the start is known.
+    /// The bytes of `text` the error refers to; empty if only the start is known.
     pub span: Range<usize>,
     /// The whole file.
     pub text: Arc<str>,
 }
 
 impl DocumentError {
-    /// The line it is about, with carets under the culprit, as plain text. Passwords, keys and the values of headers are
-    /// stars.
+    /// The affected line with carets below it, as plain text. Passwords, keys and header values are masked with stars.
     #[must_use]
     pub fn excerpt(&self) -> String {
-        let (text, span) = masking::without_keys(&self.text, self.span.clone());
+        let (text, span) = mask::without_keys(&self.text, self.span.clone());
         let shown = excerpt(&text, self.at, span);
-        // Only where an address can be: elsewhere a `:` before an `@` is somebody's name.
+        // Only where a URL may be: elsewhere a `:` before an `@` can be part of a user name.
         let may_hold_one = ["://", "url", "password"].iter().any(|sign| shown.contains(sign));
-        if may_hold_one { masking::without_passwords(&shown) } else { shown }
+        if may_hold_one { mask::without_passwords(&shown) } else { shown }
     }
 }
 
-/// A YAML text and where it stands in its file.
+/// A YAML text and its position in a file.
 ///
 /// ```
 /// use foreword_workspace::document::YamlSource;
@@ -66,30 +65,30 @@ pub struct YamlSource {
 }
 
 impl YamlSource {
-    /// A file that is YAML from end to end.
+    /// A file that is YAML as a whole.
     #[must_use]
     pub fn whole(file: &str, text: Arc<str>) -> Self {
         let yaml = 0..text.len();
         Self { file: file.to_owned(), text, yaml }
     }
 
-    /// The bytes `yaml` of a file.
+    /// The byte range `yaml` of a file.
     #[must_use]
     pub fn part(file: &str, text: Arc<str>, yaml: Range<usize>) -> Self {
         Self { file: file.to_owned(), text, yaml }
     }
 
-    /// The value the YAML stands for.
+    /// Parses the YAML into `T`.
     ///
     /// # Errors
-    /// When it is no YAML, or not the YAML `T` asks for.
+    /// When the text is invalid YAML, or does not match `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
         let yaml = self.text.get(self.yaml.clone()).unwrap_or_default();
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         serde_saphyr::from_str_with_options(yaml, options).map_err(|error| self.explain(&error))
     }
 
-    /// A problem with the value that [`serde_saphyr::Spanned`] found at `location`.
+    /// A problem with the value at `location`, as given by [`serde_saphyr::Spanned`].
     #[must_use]
     pub fn problem(&self, location: Location, message: String, help: Option<String>) -> DocumentError {
         let span = self.bytes_of(location);
@@ -107,7 +106,7 @@ impl YamlSource {
         if self.text.get(start..end).is_some() { start..end } else { start..start }
     }
 
-    /// Where a location is that knows only its line and column: the scanner's own errors are such.
+    /// The offset of a location that has only line and column, as in errors of the scanner.
     fn offset_of(&self, location: Location) -> Option<usize> {
         let line_number = usize::try_from(location.line()).ok()?.checked_sub(1)?;
         let column = usize::try_from(location.column()).ok()?.saturating_sub(1);
@@ -120,7 +119,7 @@ impl YamlSource {
     fn explain(&self, error: &YamlError) -> DocumentError {
         let error = error.without_snippet();
         let location = error.location().unwrap_or(Location::UNKNOWN);
-        let (message, help) = words(error);
+        let (message, help) = describe(error);
         self.problem(location, message, Some(help))
     }
 }
@@ -135,8 +134,8 @@ fn suggestion(word: &str, expected: &[&'static str]) -> String {
     }
 }
 
-/// What a YAML error means to whoever wrote the file, and the way out.
-fn words(error: &YamlError) -> (String, String) {
+/// A message and a hint for a YAML error.
+fn describe(error: &YamlError) -> (String, String) {
     match error {
         YamlError::SerdeUnknownField { field, expected, .. } => {
             (format!("unknown key `{}`", one_line(field)), suggestion(field, expected))
@@ -149,7 +148,7 @@ fn words(error: &YamlError) -> (String, String) {
         }
         YamlError::DuplicateMappingKey { key, .. } => {
             let key = key.as_deref().map_or_else(String::new, |key| format!(" `{}`", one_line(key)));
-            (format!("the key{key} is there twice"), "remove one of the two".to_owned())
+            (format!("duplicate key{key}"), "remove one of the two".to_owned())
         }
         YamlError::MultipleDocuments { .. } => {
             ("a second YAML document begins here".to_owned(), "remove the line `---` above it".to_owned())
@@ -163,7 +162,7 @@ fn words(error: &YamlError) -> (String, String) {
         }
         other => {
             let message = one_line(&DefaultMessageFormatter.format_message(other)).into_owned();
-            (message, "correct the YAML at the marked place".to_owned())
+            (message, "correct the YAML at the marked position".to_owned())
         }
     }
 }
@@ -173,12 +172,12 @@ fn wrong_shape(expected: &str) -> (String, String) {
         "mapping start" => ("expected `key: value` pairs", "write one pair to a line"),
         "sequence start" => ("expected a list", "begin each entry with `- `"),
         "string scalar" => ("expected text", "write the text in quotes"),
-        other => return (format!("expected {other}"), "correct the YAML at the marked place".to_owned()),
+        other => return (format!("expected {other}"), "correct the YAML at the marked position".to_owned()),
     };
     (message.to_owned(), help.to_owned())
 }
 
-/// Rust's names of number types mean nothing to whoever writes YAML.
+/// Replaces Rust's names of number types, which are unknown to YAML authors.
 fn kind(name: &str) -> &str {
     match name {
         "u8" | "u16" | "u32" | "u64" | "u128" => "a whole number, zero or more",
@@ -189,8 +188,7 @@ fn kind(name: &str) -> &str {
     }
 }
 
-/// A configuration's text for readers who need not know its keys: a star stands for each character of a key, a password or
-/// a header's value.
+/// A configuration text with every character of a key, a password or a header value masked by a star.
 ///
 /// ```
 /// use foreword_workspace::document::without_secrets;
@@ -199,7 +197,7 @@ fn kind(name: &str) -> &str {
 /// ```
 #[must_use]
 pub fn without_secrets(yaml: &str) -> String {
-    masking::without_passwords(&masking::without_keys(yaml, 0..0).0)
+    mask::without_passwords(&mask::without_keys(yaml, 0..0).0)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The one error of this crate. Its variants are what a caller can do about it: point somewhere else
-//! ([`ResolutionError`]), put the file right ([`AccessError`]), mend a template or mend a YAML document. Every
-//! message names the file and the reason; [`WorkspaceError::help`] is the way out.
+//! The error type of this crate. The variants correspond to what the caller can do: change a path
+//! ([`ResolutionError`]), fix a file ([`AccessError`]), a template or a YAML document. Every message names the file and
+//! the reason; [`WorkspaceError::help`] says what to do.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use foreword_prompt::error::PromptError;
 use crate::document::DocumentError;
 use crate::one_line::one_line;
 
-/// Why something in the workspace can't be used.
+/// Why part of the workspace cannot be used.
 ///
 /// ```
 /// use foreword_workspace::agent_file_name::agent_file_name;
@@ -22,35 +22,38 @@ use crate::one_line::one_line;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkspaceError {
-    /// Nothing is where the configuration points.
+    /// A configured path does not exist.
     #[error(transparent)]
     Resolution(#[from] ResolutionError),
-    /// Something is there, but may not or can't be read.
+    /// A file exists, but may not or cannot be read.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// A template that can't be parsed or rendered.
+    /// A template that cannot be parsed or rendered.
     #[error(transparent)]
     Template(Box<TemplateError>),
-    /// A YAML file or front matter that does not say what it must.
+    /// An invalid YAML file or front matter.
     #[error(transparent)]
     Document(Box<DocumentError>),
-    /// A configuration that is refused, with everything that is wrong with it.
+    /// A rejected configuration with all its problems.
     #[error("`foreword.yaml` is refused: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Config(Vec<DocumentError>),
-    /// A prompt that can't be made to fit.
+    /// A prompt that does not fit its budget.
     #[error(transparent)]
     Prompt(#[from] PromptError),
-    /// The workspace's directory was removed or replaced while it was open. Nothing is built from what is left.
+    /// The workspace directory was removed or replaced while it was open. No prompts are built any more.
     #[error("the workspace directory `{}` {reason}", one_line(&.path.to_string_lossy()))]
     Unavailable {
-        /// Where it was.
+        /// The path it was opened at.
         path: PathBuf,
-        /// What became of it.
+        /// What happened to it.
         reason: String,
     },
-    /// `foreword.yaml` was removed while the workspace was open.
-    #[error("`foreword.yaml` is missing")]
+    /// The workspace had a `foreword.yaml`, which was removed.
+    #[error("`foreword.yaml` is missing, and this workspace had one")]
     ConfigMissing,
+    /// `foreword.yaml` was emptied while the workspace was open.
+    #[error("`foreword.yaml` is empty, and it had settings before")]
+    ConfigEmpty,
 }
 
 impl WorkspaceError {
@@ -64,14 +67,18 @@ impl WorkspaceError {
             Self::Document(error) => error.help.clone(),
             Self::Config(problems) => problems.iter().find_map(|problem| problem.help.clone()),
             Self::Prompt(error) => Some(error.help()),
-            Self::Unavailable { .. } => Some("put the directory back, or restart where it is now".to_owned()),
-            Self::ConfigMissing => {
-                Some("put it back: the last good configuration stays in force until then".to_owned())
+            Self::Unavailable { .. } => {
+                Some("restore the directory, or restart in its new location".to_owned())
             }
+            Self::ConfigMissing | Self::ConfigEmpty => Some(
+                "restore it; for the default configuration write `{}` into it. A running server keeps the last valid \
+                 configuration until then"
+                    .to_owned(),
+            ),
         }
     }
 
-    /// Whether the file simply is not there, which optional sources shrug off.
+    /// Whether the file does not exist, which is no error for optional sources.
     #[must_use]
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Resolution(ResolutionError::MissingFile(_)))
@@ -90,64 +97,64 @@ impl From<DocumentError> for WorkspaceError {
     }
 }
 
-/// What a root is called and where it is: for messages only, files are opened through the root's handle.
+/// The name and path of a root. For messages only: files are opened through the root's handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootLabel {
-    /// The name people know it by, such as `workspace` or `prompts`.
+    /// The root's name, such as `workspace` or `prompts`.
     pub name: String,
-    /// Where it was opened.
+    /// The path it was opened at.
     pub path: PathBuf,
 }
 
-/// A file named below a root.
+/// A file path below a root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` in the {} root `{}`", one_line(.file), .root.name, one_line(&.root.path.to_string_lossy()))]
-pub struct FilePlace {
-    /// The path below the root, as it was asked for.
+pub struct FileLocation {
+    /// The path below the root, as requested.
     pub file: String,
     /// The root.
     pub root: Arc<RootLabel>,
 }
 
-/// Nothing is where the configuration points.
+/// A configured path that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResolutionError {
     /// A file that does not exist.
     #[error("no file {0}")]
-    MissingFile(FilePlace),
-    /// A root that does not exist, or is no directory.
+    MissingFile(FileLocation),
+    /// A root that does not exist, or is not a directory.
     #[error("no directory `{}` for the {} root, which {origin} points to", one_line(&.root.path.to_string_lossy()), .root.name)]
     MissingRoot {
         /// The root.
         root: Arc<RootLabel>,
-        /// Which setting points there.
+        /// The setting with the path.
         origin: String,
     },
-    /// A setting that is there but says nothing.
+    /// A setting that is present but empty.
     #[error("`{setting}` is set but empty")]
     EmptySetting {
         /// The key or the environment variable.
         setting: &'static str,
     },
-    /// An agent name no file name can be made from.
-    #[error("no prompt file name can be made from the agent name `{}`: {reason}", one_line(.name))]
+    /// An agent name from which no file name can be derived.
+    #[error("no prompt file name can be derived from the agent name `{}`: {reason}", one_line(.name))]
     NoAgentFileName {
         /// The agent's name.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
-    /// An agent that is not there, although others are.
+    /// An unknown agent in a workspace with several agents.
     #[error("there is no agent `{}` here: there are {known}", one_line(.name))]
     UnknownAgent {
-        /// The name.
+        /// The requested name.
         name: String,
-        /// Those there are.
+        /// The existing agents.
         known: String,
-        /// The one that was probably meant.
+        /// The most similar name.
         near: Option<String>,
     },
-    /// An entry of the allow-list that is no absolute path.
+    /// An entry of the allow-list that is not an absolute path.
     #[error("`{}` in the list of allowed paths is not an absolute path without `..`", one_line(.path))]
     BadAllowedPath {
         /// The entry.
@@ -172,28 +179,26 @@ impl ResolutionError {
                 "give the agent a name with letters or digits, or set `instruction_file`".to_owned()
             }
             Self::UnknownAgent { near: Some(near), .. } => format!("did you mean `{}`?", one_line(near)),
-            Self::UnknownAgent { near: None, .. } => {
-                "name one of these, or write it down in `agents`".to_owned()
-            }
+            Self::UnknownAgent { near: None, .. } => "name one of these, or add it to `agents`".to_owned(),
             Self::BadAllowedPath { .. } => "write the whole path, from `/`, without `..`".to_owned(),
         }
     }
 }
 
-/// A file that is there, or would be, but is not to be read.
+/// A file that may not or cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read {place}: {reason}")]
 pub struct AccessError {
-    /// Which file.
-    pub place: FilePlace,
-    /// Why not.
+    /// The file.
+    pub place: FileLocation,
+    /// The reason.
     pub reason: AccessReason,
 }
 
 impl AccessError {
     fn help(&self) -> String {
         match &self.reason {
-            // Only `[file:/…]` looks below `/`, and only there is a list of what is allowed.
+            // Only `[file:/…]` uses the root `/`, and only it has an allow-list.
             AccessReason::Absolute if self.place.root.path == Path::new("/") => {
                 "write the path relative to the working directory, or add it to `prompt.allowed_paths`"
             }
@@ -203,9 +208,7 @@ impl AccessError {
             }
             AccessReason::LinkLoop => "remove the link that points back to itself",
             AccessReason::NotRegular(_) => "point to a regular text file",
-            AccessReason::HardLinked(_) => {
-                "make it a copy of its own: `cp FILE FILE.new && mv FILE.new FILE`"
-            }
+            AccessReason::HardLinked(_) => "replace it by a copy: `cp FILE FILE.new && mv FILE.new FILE`",
             AccessReason::TooLarge { .. } => "split or shorten the file",
             AccessReason::Unreadable(_) => "check its permissions and the disk",
             AccessReason::KeepsChanging => "try again when nothing is writing to it",
@@ -221,64 +224,64 @@ impl AccessError {
 /// Why a file is not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccessReason {
-    /// It starts with `/`.
+    /// The path is absolute.
     #[error("it is an absolute path")]
     Absolute,
-    /// It has a `..`.
+    /// The path contains `..`.
     #[error("it has a `..` step, which could leave the root")]
     StepsOut,
-    /// A link leads out.
+    /// A symbolic link leads out of the root.
     #[error("a link leads out of the root")]
     LeavesRoot,
-    /// Links that never end.
-    #[error("its links lead in a circle or too far")]
+    /// Symbolic links form a loop.
+    #[error("its links form a loop or are too many")]
     LinkLoop,
     /// A directory, pipe, socket or device.
     #[error("it is a {0}, not a regular file")]
     NotRegular(FileKind),
-    /// The same file has other names, which may be outside the root.
+    /// The file has other hard links, which may be outside the root.
     #[error("it has {0} hard links, so it may be a file from outside the root")]
     HardLinked(u64),
-    /// More bytes than allowed.
+    /// The file exceeds the size limit.
     #[error("it is too large: {}the limit is {limit} bytes", .size.map(|size| format!("{size} bytes, ")).unwrap_or_default())]
     TooLarge {
-        /// Its size, unless it grew past the limit while being read.
+        /// Its size, unless it grew beyond the limit during the read.
         size: Option<u64>,
-        /// The most that is read.
+        /// The limit.
         limit: u64,
     },
-    /// The operating system says no.
+    /// An error of the operating system.
     #[error("{0}")]
     Unreadable(String),
-    /// It was written to during every attempt.
-    #[error("it changed every time while it was being read")]
+    /// The file changed during every attempt to read it.
+    #[error("it changed during every attempt to read it")]
     KeepsChanging,
-    /// A NUL in the path.
+    /// The path contains a NUL byte.
     #[error("its path has a NUL character")]
     NulInPath,
-    /// Backslashes or a drive letter.
+    /// The path has backslashes or a drive letter.
     #[error("its path has a backslash or a drive letter")]
     ForeignPath,
-    /// Bytes that are no UTF-8.
+    /// The file is not UTF-8.
     #[error("it is not UTF-8: the byte at offset {offset} does not fit{}", if *.utf16 { " (it looks like UTF-16)" } else { "" })]
     NotUtf8 {
-        /// Where, in bytes from the start of the file.
+        /// The byte offset of the invalid sequence.
         offset: usize,
-        /// Whether it begins with a UTF-16 byte order mark.
+        /// Whether the file begins with a UTF-16 byte order mark.
         utf16: bool,
     },
-    /// A NUL in the text.
+    /// The text contains a NUL byte.
     #[error("it is not text: it has a NUL byte at offset {offset}")]
     NulInText {
-        /// Where, in bytes from the start of the file.
+        /// The byte offset.
         offset: usize,
     },
-    /// Below a directory that is never part of a prompt.
+    /// The file is below a reserved directory.
     #[error("`{0}` is never read")]
     Reserved(String),
 }
 
-/// What a path leads to when it is no regular file.
+/// The kind of something that is not a regular file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A directory.
@@ -289,7 +292,7 @@ pub enum FileKind {
     Socket,
     /// A character or block device.
     Device,
-    /// Something this system has and we have no word for.
+    /// Any other kind.
     Special,
 }
 

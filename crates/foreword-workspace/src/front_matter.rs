@@ -1,5 +1,5 @@
-//! Splits the YAML front matter off a Markdown text. Keeps where it stood, so that a problem inside is shown on the
-//! line of the file it is on. Knows no keys; the caller's type does.
+//! Splits YAML front matter from Markdown text. Keeps its position, so that errors show the line in the file. The
+//! caller's type defines the keys.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::document::{DocumentError, YamlSource};
 
-/// A Markdown text, divided.
+/// Markdown text split into front matter and body.
 #[derive(Debug, Clone)]
 pub struct FrontMatter {
     file: String,
@@ -25,8 +25,8 @@ enum Block {
 }
 
 impl FrontMatter {
-    /// Divides `text`, whose lines end in `\n`. Front matter is what stands between a first line `---` and the next
-    /// line `---`.
+    /// Splits `text`, whose lines end in `\n`. Front matter is the text between a first line `---` and the next line
+    /// `---`.
     ///
     /// ```
     /// use foreword_workspace::front_matter::FrontMatter;
@@ -44,25 +44,25 @@ impl FrontMatter {
         Self { file: file.to_owned(), text, block, body }
     }
 
-    /// What follows the front matter, or everything if there is none.
+    /// The text after the front matter, or all of it if there is none.
     #[must_use]
     pub fn body(&self) -> &str {
         self.text.get(self.body..).unwrap_or_default()
     }
 
-    /// The line the body starts on, from 1.
+    /// The first line of the body, from 1.
     #[must_use]
     pub fn body_line(&self) -> usize {
         self.text.get(..self.body).unwrap_or_default().matches('\n').count() + 1
     }
 
-    /// Whether the text begins with `---` but never ends its front matter; it then counts as having none.
+    /// Whether the text begins with `---` but never closes its front matter; it then counts as having none.
     #[must_use]
     pub fn is_unclosed(&self) -> bool {
         matches!(self.block, Block::Unclosed)
     }
 
-    /// The YAML, to point at places in it; at the first line when there is no front matter.
+    /// The YAML, for error positions; the first line if there is no front matter.
     #[must_use]
     pub fn source(&self) -> YamlSource {
         let yaml = match &self.block {
@@ -72,10 +72,10 @@ impl FrontMatter {
         YamlSource::part(&self.file, Arc::clone(&self.text), yaml)
     }
 
-    /// The front matter as a `T`, or `None` if there is none.
+    /// Parses the front matter into `T`. `None` if there is none.
     ///
     /// # Errors
-    /// When it is no YAML, or not the YAML `T` asks for.
+    /// When it is invalid YAML, or does not match `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<Option<T>, DocumentError> {
         match &self.block {
             Block::None | Block::Unclosed => Ok(None),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn front_matter_is_what_stands_between_the_first_two_fences() {
+    fn front_matter_is_between_the_first_two_fences() {
         let divided = split("---  \nname: alice\n---\n\n---\nbody\n");
         assert_eq!(divided.parse(), Ok(Some(Card { name: "alice".to_owned() })));
         assert_eq!((divided.body(), divided.body_line()), ("\n---\nbody\n", 4));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_front_matter_is_all_body() {
+    fn text_without_front_matter_is_all_body() {
         for text in
             ["", "# Title\n---\n", "---", "---\nnever closed\n", " ---\na: 1\n---\n", "----\na\n----\n"]
         {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_is_shown_on_the_line_of_the_file() {
+    fn problem_is_reported_on_its_line_of_the_file() {
         let error = split("---\nname: alice\ncolour: red\n---\nbody\n").parse::<Card>().unwrap_err();
         assert_eq!(error.to_string(), "card.md:3:1: unknown key `colour`");
         assert_eq!(error.excerpt(), "  |\n3 | colour: red\n  | ^^^^^^");

@@ -1,13 +1,13 @@
-//! The result of loading many files, of which some may be bad: a bad one is told of and never stops the rest.
+//! The result of loading many files. An invalid file is reported and does not affect the others.
 
 use crate::error::WorkspaceError;
 
-/// What could be loaded, and what is wrong with the rest.
+/// The loaded items, and the problems with the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded<T> {
-    /// The good ones, in a stable order.
+    /// The valid items, in a stable order.
     pub items: Vec<T>,
-    /// What is wrong with the others.
+    /// The problems with the others.
     pub problems: Vec<WorkspaceError>,
 }
 
@@ -18,7 +18,7 @@ impl<T> Default for Loaded<T> {
 }
 
 impl<T> Loaded<T> {
-    /// Takes in an item, or the reason why there is none.
+    /// Adds an item, or a problem.
     pub(crate) fn push(&mut self, item: Result<T, WorkspaceError>) {
         match item {
             Ok(item) => self.items.push(item),

@@ -1,11 +1,11 @@
-//! Texts from outside (paths, branch names, descriptions) on one line: whatever could break the line, hide or
-//! reorder text is written as an escape. Brackets and backticks stay, unlike in `foreword_prompt::untrusted`: people
-//! read these lines in messages, and copy them. Never shortens; that is the caller's business.
+//! Displays text from outside (paths, branch names, descriptions) on one line: characters that could break the line, or
+//! hide or reorder text, are escaped. Unlike `foreword_prompt::untrusted` it keeps brackets and backticks, since people
+//! read and copy these lines. Never truncates.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// `text` with control, format and line-separator characters escaped, so that it is one visible line.
+/// Escapes control, format and line-separator characters in `text`, so that it is one visible line.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_deceptive) {
         return Cow::Borrowed(text);
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_breaks_and_hidden_characters_are_escaped_and_the_rest_is_untouched() {
+    fn only_line_breaks_and_hidden_characters_are_escaped() {
         assert_eq!(one_line("main\n# Owner\u{202e}x\u{2028}"), "main\\n# Owner\\u{202e}x\\u{2028}");
         assert!(matches!(one_line("Café/ä.md"), Cow::Borrowed("Café/ä.md")));
     }

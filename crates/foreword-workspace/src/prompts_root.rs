@@ -1,36 +1,36 @@
-//! Where an agent's instructions come from: which directory prompt files are in, and which source wins. Chooses only;
-//! reads no file and, above all, no environment variable: the value comes in as an argument.
+//! The source of an agent's instructions: the directory of prompt files, and which source takes precedence. Reads no
+//! files and no environment variables; the value is an argument.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use crate::agent_file_name::agent_file_name;
-use crate::error::{AccessError, AccessReason, FilePlace, ResolutionError, RootLabel, WorkspaceError};
+use crate::error::{AccessError, AccessReason, FileLocation, ResolutionError, RootLabel, WorkspaceError};
 use crate::roots::{Root, is_reserved};
 
 /// The environment variable that names the prompts root.
 pub const PROMPTS_DIR_VARIABLE: &str = "FOREWORD_PROMPTS_DIR";
 
-/// Where prompt files are when nobody says otherwise.
+/// The default prompts root.
 pub const DEFAULT_PROMPTS_DIR: &str = ".agents/prompt";
 
-/// A directory for prompt files, and who chose it.
+/// The directory of prompt files, and which setting chose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptsDir {
-    /// As it was written; relative ones are relative to the workspace.
+    /// The path as written, relative to the workspace or absolute.
     pub path: PathBuf,
-    /// Who chose it.
+    /// The setting that chose it.
     pub chosen_by: PromptsDirChoice,
 }
 
-/// Who chose the prompts root.
+/// The setting that chose the prompts root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptsDirChoice {
     /// `prompts_dir` in the configuration.
     Configuration,
     /// [`PROMPTS_DIR_VARIABLE`].
     Environment,
-    /// Nobody: [`DEFAULT_PROMPTS_DIR`].
+    /// [`DEFAULT_PROMPTS_DIR`].
     Default,
 }
 
@@ -45,7 +45,7 @@ impl PromptsDirChoice {
 }
 
 impl PromptsDir {
-    /// The configured directory, else the environment's, else the default.
+    /// Chooses the configured directory, otherwise the environment's, otherwise the default.
     ///
     /// ```
     /// use foreword_workspace::prompts_root::{PromptsDir, PromptsDirChoice};
@@ -56,7 +56,7 @@ impl PromptsDir {
     /// ```
     ///
     /// # Errors
-    /// [`ResolutionError::EmptySetting`] when the one that counts is set but blank.
+    /// [`ResolutionError::EmptySetting`] when the setting with precedence is set but blank.
     pub fn choose(configured: Option<&str>, environment: Option<&OsStr>) -> Result<Self, WorkspaceError> {
         if let Some(path) = configured {
             let path = not_blank(path, "prompts_dir")?.into();
@@ -72,41 +72,42 @@ impl PromptsDir {
         Ok(Self { path: DEFAULT_PROMPTS_DIR.into(), chosen_by: PromptsDirChoice::Default })
     }
 
-    /// Opens it as a root; `workspace` is the directory relative ones start from.
+    /// Opens the directory as a root, relative to `workspace`.
     ///
-    /// Where the root is, is the owner's word, so it may be anywhere but in `.foreword/` or `.git/` of the workspace;
-    /// what is read through it can't leave it.
+    /// The owner chooses the path, so it may be anywhere except in `.foreword/` or `.git/` of the workspace; reads
+    /// through the root cannot leave it.
     ///
     /// # Errors
-    /// [`ResolutionError::MissingRoot`] when there is no such directory, an [`AccessError`] when it is not to be read.
+    /// [`ResolutionError::MissingRoot`] when the directory does not exist, an [`AccessError`] when it may not be read.
     pub fn open(&self, workspace: &Path) -> Result<Root, WorkspaceError> {
         let path = workspace.join(&self.path);
         let below = path.strip_prefix(workspace).unwrap_or(&self.path);
         if let Some(name) = reserved_part(below) {
             let root = RootLabel { name: "workspace".to_owned(), path: workspace.to_owned() };
             let file = self.path.to_string_lossy().into_owned();
-            let place = FilePlace { file, root: root.into() };
+            let place = FileLocation { file, root: root.into() };
             return Err(AccessError { place, reason: AccessReason::Reserved(name) }.into());
         }
         Root::open_for("prompts", &path, &self.chosen_by.origin())
     }
 }
 
-/// Where an agent's instructions come from.
+/// The source of an agent's instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstructionSource {
-    /// Inline instructions that are blank: the owner wants no prompt, so no file is looked for.
+    /// Blank inline instructions: no prompt, and no file is read.
     NoPrompt,
     /// Inline instructions.
     Inline(String),
     /// `instruction_file`, below the prompts root.
     File(String),
-    /// The file that belongs to the agent's name, below the prompts root.
+    /// The file derived from the agent's name, below the prompts root.
     AutoFile(String),
 }
 
 impl InstructionSource {
-    /// Inline instructions if they are set, even blank; else `instruction_file`; else the file for the agent's name.
+    /// Chooses inline instructions if they are set, even if blank; otherwise `instruction_file`; otherwise the file
+    /// derived from the agent's name.
     ///
     /// ```
     /// use foreword_workspace::prompts_root::InstructionSource;
@@ -115,7 +116,7 @@ impl InstructionSource {
     /// ```
     ///
     /// # Errors
-    /// [`ResolutionError`] when `instruction_file` is blank, or no file name can be made from the agent's name.
+    /// [`ResolutionError`] when `instruction_file` is blank, or no file name can be derived from the agent's name.
     pub fn choose(
         instructions: Option<&str>,
         instruction_file: Option<&str>,
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_configured_root_wins_over_the_environment_and_that_over_the_default() {
+    fn configured_root_precedes_environment_and_default() {
         let environment = Some(OsStr::new("from-environment"));
         let chosen = |configured, environment| PromptsDir::choose(configured, environment).unwrap();
         assert_eq!(chosen(Some("here"), environment).path, Path::new("here"));
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompts_root_variable_that_is_set_but_empty_is_a_resolution_error_that_names_it() {
+    fn empty_prompts_root_setting_is_a_resolution_error() {
         for blank in ["", "  ", "\n"] {
             let error = PromptsDir::choose(None, Some(OsStr::new(blank))).unwrap_err();
             assert_eq!(error.to_string(), "`FOREWORD_PROMPTS_DIR` is set but empty");
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_instruction_file_or_a_nameless_agent_is_a_resolution_error() {
+    fn blank_instruction_file_or_agent_name_is_an_error() {
         for (file, name) in [(Some(" "), "ChatAgent"), (None, "..")] {
             let error = InstructionSource::choose(None, file, name).unwrap_err();
             assert!(matches!(error, WorkspaceError::Resolution(_)));

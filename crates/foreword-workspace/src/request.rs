@@ -1,127 +1,104 @@
-//! What somebody asks a prompt for, before the workspace has said who and where that is.
+//! A request for a prompt, before the user and the situation are resolved.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use foreword_core::models::Factor;
+use foreword_core::template_context::TemplateContext;
 use foreword_prompt::last_good::LastGood;
-use foreword_prompt::occasion::{Channel, Moment, Occasion};
+use foreword_prompt::occasion::Moment;
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::tool::ToolSpec;
-use foreword_prompt::trust::{Trust, TrustDecision};
+use foreword_prompt::trust::Trust;
 use jiff::civil::Weekday;
 use jiff::{Timestamp, Zoned};
 
-use crate::config::{Config, User};
-use crate::ordered_value::OrderedValue;
+use crate::config::Config;
+use crate::speaker::{Principal, Speaker};
 
-/// The channel of somebody who sits at this machine.
+/// The channel of the local user.
 pub const TERMINAL: &str = "terminal:default";
-/// The situation of a conversation between two.
+/// The situation of a conversation with one user.
 pub const DIRECT: &str = "dm";
 
-/// The sizes of a history that are told apart while it is small, in tokens.
+/// The steps that a small history size is rounded up to, in tokens.
 const SMALL_STEPS: [usize; 6] = [0, 1_000, 2_000, 5_000, 10_000, 20_000];
-/// And when it is large.
+/// The step for larger sizes.
 const LARGE_STEP: usize = 20_000;
 
-/// Who runs the tools of the model that reads a prompt.
+/// Who executes the model's tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ToolsOf {
-    /// This agent, so the prompt tells of them.
+    /// This agent, so the prompt describes its tools.
     #[default]
     Agent,
-    /// Somebody else's program, which tells of its own: the prompt names no tool, and nothing that needs one.
+    /// The client, which describes its own tools: the prompt mentions no tool, and nothing that needs one.
     Client,
 }
 
-/// What a build does with the sources of frozen layers, and what a failing one means.
+/// How a build treats the sources of frozen layers, and failures among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SourcePolicy {
-    /// A required source that fails, fails the build.
+    /// A failed required source fails the build.
     #[default]
     Require,
-    /// A required source that fails leaves its layer out and is listed in the built prompt's failures: for a turn that has
-    /// its frozen prompt already.
+    /// A failed required source omits its layer and is listed in the built prompt's failures. For a turn that already
+    /// has its frozen prompt.
     Tolerate,
-    /// No source of a frozen layer is read; only the turn's layers are built.
+    /// Sources of frozen layers are not read; only the turn's layers are built.
     TurnLayersOnly,
 }
 
-/// What a prompt is asked for. Everything has a default but the time.
+/// A request for a prompt. Every field except the time has a default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The user's name, asserted by whoever may; else the channel tells.
-    pub user: Option<Arc<str>>,
-    /// Where the message came from. Default: the terminal.
-    pub channel: Option<Channel>,
-    /// Who speaks there, as the channel names them: `signal:+15550100` in `signal:group-7`. Default: the channel tells.
-    pub sender: Option<Channel>,
-    /// Such as `group`. Default: `dm`.
-    pub situation: Option<Arc<str>>,
-    /// The agent's name. Default: the configured one.
-    pub agent: Option<Arc<str>>,
-    /// The model. Default: the configured one.
-    pub model: Option<Arc<str>>,
+    /// Who speaks, and where.
+    pub speaker: Speaker,
     /// The conversation.
     pub conversation: Option<Arc<str>>,
     /// The working directory. Default: the workspace.
     pub cwd: Option<PathBuf>,
-    /// Values for templates.
-    pub context: Arc<serde_json::Map<String, serde_json::Value>>,
-    /// The same values with their maps in the order they were written in, which templates iterate in. Default: sorted.
-    pub ordered_context: Option<Arc<OrderedValue>>,
-    /// The state of a self-supporting agent, for the situation layer. Templates never see it: it holds texts of others.
-    /// Default: `context`.
+    /// Template values.
+    pub context: Arc<TemplateContext>,
+    /// The state of a self-supporting agent, for the situation layer. Not available to templates, because it contains
+    /// text from outside. Default: `context`.
     pub state: Option<Arc<serde_json::Map<String, serde_json::Value>>>,
-    /// Instructions for this conversation alone.
+    /// Instructions for this conversation only.
     pub session_instructions: Option<Arc<str>>,
-    /// Tokens the conversation so far takes up.
+    /// The tokens of the conversation's history.
     pub history_tokens: usize,
-    /// What the model's answers have taught about the estimate of its tokens. Default: what is known of the model.
+    /// The correction factor of the token estimate, learned from the model's answers. Default: that of the model table.
     pub calibration: Option<Factor>,
-    /// The least trusted of those who hear what is said; nobody is trusted with more. Default: only the user hears it.
-    pub audience: Option<Trust>,
-    /// How far whoever is not known is trusted. Default: `public`. Only the owner's configuration may say otherwise.
-    pub strangers: Trust,
-    /// Tools from elsewhere, besides those of the configuration, in a stable order.
+    /// Tools of MCP servers, in addition to those of the configuration, in a stable order.
     pub more_tools: Arc<[ToolSpec]>,
-    /// Who runs the tools. Default: the agent.
+    /// Who executes tool calls. Default: the agent.
     pub tools_of: ToolsOf,
-    /// The template and the layers that were stored. Default: nothing was, so files and built-in texts are used.
+    /// The stored template and layers. Default: none, so files and built-in texts are used.
     pub stored: Option<Arc<StoredTexts>>,
-    /// The versions to use for sources that fail. Default: none are known.
+    /// The versions to use for failed sources. Default: none.
     pub last_good: Option<Arc<LastGood>>,
-    /// What a failing source means. Default: a required one fails the build.
+    /// How to treat failed sources. Default: a required one fails the build.
     pub sources: SourcePolicy,
-    /// Unguessable bytes that mark text from outside.
+    /// Unguessable bytes that delimit text from outside.
     pub marker: [u8; 16],
-    /// When.
+    /// The current time.
     pub now: Zoned,
 }
 
 impl Request {
-    /// A request from the terminal, now.
+    /// A request from the terminal at `now`.
     #[must_use]
     pub fn at(now: Zoned, marker: [u8; 16]) -> Self {
         Self {
-            user: None,
-            channel: None,
-            sender: None,
-            situation: None,
-            agent: None,
-            model: None,
+            speaker: Speaker::default(),
             conversation: None,
             cwd: None,
             context: Arc::default(),
-            ordered_context: None,
             state: None,
             session_instructions: None,
             history_tokens: 0,
             calibration: None,
-            audience: None,
-            strangers: Trust::Public,
             more_tools: Arc::default(),
             tools_of: ToolsOf::Agent,
             stored: None,
@@ -132,26 +109,26 @@ impl Request {
         }
     }
 
-    /// The name of the values for templates, or `None` if there are none.
+    /// A hash of the template values, or `None` if there are none.
     pub(crate) fn context_hash(&self) -> Option<ContentHash> {
-        // A map of JSON values always has a written form.
+        // A map of JSON values always serialises.
         let written = || serde_json::to_string(&*self.context).unwrap_or_default();
         (!self.context.is_empty()).then(|| ContentHash::of(&written()))
     }
 
     /// The state of a self-supporting agent.
     pub(crate) fn state(&self) -> &serde_json::Map<String, serde_json::Value> {
-        self.state.as_ref().unwrap_or(&self.context)
+        self.state.as_deref().unwrap_or(&self.context)
     }
 
-    /// What the conversation so far takes up, to the next step: the menu tells no more of it, so that it need not be told
-    /// again, nor a prompt be made again, for every message.
+    /// The history size, rounded up to the next step. The menu shows only the step, so that not every message changes
+    /// the prompt.
     pub(crate) fn history_to_the_next_step(&self) -> usize {
         let small = SMALL_STEPS.into_iter().find(|step| self.history_tokens <= *step);
         small.unwrap_or_else(|| self.history_tokens.div_ceil(LARGE_STEP).saturating_mul(LARGE_STEP))
     }
 
-    /// The tools of ours the model may use at this trust: those of the configuration, then those from elsewhere.
+    /// Foreword's tools that the model may use at this trust: those of the configuration, then those of MCP servers.
     pub(crate) fn tools(&self, config: &Config, trust: Trust) -> Vec<ToolSpec> {
         match self.tools_of {
             ToolsOf::Agent => config.tools_at(trust, &self.more_tools),
@@ -159,48 +136,14 @@ impl Request {
         }
     }
 
-    /// Who and where this is, as `config` knows it.
+    /// The speaker, resolved by `config`.
     #[must_use]
-    pub fn identify<'a>(&self, config: &'a Config) -> Identified<'a> {
-        let channel = self.channel.clone().unwrap_or_else(|| Channel::new(TERMINAL));
-        // Where several people speak, the place says nothing of who does.
-        let user = config.speaker(self.user.as_deref(), Some(self.sender.as_ref().unwrap_or(&channel)));
-        let situation: Arc<str> = self.situation.clone().unwrap_or_else(|| DIRECT.into());
-        let trust =
-            TrustDecision::new(user.map_or(self.strangers, |user| user.trust), config.ceiling(&situation));
-        let trust = self.audience.map_or(trust, |audience| trust.heard_by(audience));
-        let agent = self.agent.as_deref();
-        // Whichever agent's configuration is asked: all know of each other.
-        let member = agent.filter(|_| config.roster.has_company()).and_then(|name| config.roster.find(name));
-        let model = member.map_or(&config.agent.model, |member| &member.model);
-        let occasion = Occasion {
-            user: user.map(|user| Arc::clone(&user.name)),
-            channel: Some(channel),
-            situation,
-            agent: member
-                .map(|member| &member.name)
-                .or(self.agent.as_ref())
-                .map_or_else(|| Arc::clone(&config.agent.name), Arc::clone),
-            model: self.model.clone().unwrap_or_else(|| Arc::clone(model)),
-            conversation: self.conversation.clone(),
-            now: moment(&self.now),
-        };
-        Identified { user, occasion, trust }
+    pub fn principal(&self, config: &Config) -> Principal {
+        self.speaker.resolve(config, self.conversation.clone(), &self.now)
     }
 }
 
-/// A request whose person and place are known.
-#[derive(Debug, Clone)]
-pub struct Identified<'a> {
-    /// The known user, if there is one.
-    pub user: Option<&'a User>,
-    /// The occasion.
-    pub occasion: Occasion,
-    /// The trust that counts.
-    pub trust: TrustDecision,
-}
-
-/// A time in words. On the path of every turn whose minute is new, hence no format strings that have to be read first.
+/// Formats a time. Runs in every turn of a new minute, so it avoids parsing format strings.
 #[must_use]
 pub fn moment(now: &Zoned) -> Moment {
     let zone = now.time_zone().iana_name().map_or_else(|| now.strftime("%:z").to_string().into(), Into::into);
@@ -239,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_told_to_the_minute_where_it_is_and_to_the_second_in_utc() {
+    fn times_are_local_minutes_and_utc_seconds() {
         check(
             "2026-11-16T08:05:09.987654321+01:00[Europe/Berlin]",
             ["2026-11-16T07:05:09Z", "2026-11-16", "08:05", "Monday", "Europe/Berlin"],

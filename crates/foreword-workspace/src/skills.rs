@@ -1,5 +1,5 @@
-//! Skills: `skills/<name>/SKILL.md` for everybody, `users/<user>/skills/<name>/SKILL.md` for that user alone. A bad
-//! skill is reported and left out; the others are loaded. Runs nothing a skill says.
+//! Skills: `skills/<name>/SKILL.md` for all users, `users/<user>/skills/<name>/SKILL.md` for one user. An invalid skill
+//! is reported and skipped. Does not execute skills.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::text_pool::FileCache;
 use foreword_prompt::file_rules::plain_path;
 use foreword_prompt::text::ContentHash;
 
-const LONGEST_NAME: usize = 64;
-const LONGEST_DESCRIPTION: usize = 1024;
+const MAX_NAME_CHARS: usize = 64;
+const MAX_DESCRIPTION_CHARS: usize = 1024;
 
-/// Something an agent can look up when it needs it.
+/// A skill: instructions an agent loads on demand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
     /// Its name, which is the name of its folder.
     pub name: String,
     /// When to use it, in one line.
     pub description: String,
-    /// What `SKILL.md` says below its front matter.
+    /// The text of `SKILL.md` below its front matter.
     pub body: Arc<str>,
     /// The path of `SKILL.md` below the workspace.
     pub path: String,
@@ -34,13 +34,13 @@ pub struct Skill {
     pub hash: ContentHash,
 }
 
-/// The skills for everybody, by name.
+/// The common skills by name.
 #[must_use]
 pub fn load_skills(root: &Root, cache: &FileCache) -> Loaded<Skill> {
     load_from(root, cache, "skills")
 }
 
-/// The skills of `user` alone, by name. A name that is no single folder has none.
+/// The skills of `user` by name. Empty if `user` is not a valid folder name.
 #[must_use]
 pub fn load_user_skills(root: &Root, cache: &FileCache, user: &str) -> Loaded<Skill> {
     if user.is_empty() || user.contains('/') || user == "." {
@@ -49,7 +49,7 @@ pub fn load_user_skills(root: &Root, cache: &FileCache, user: &str) -> Loaded<Sk
     load_from(root, cache, &format!("users/{user}/skills"))
 }
 
-/// The skills a user has: everybody's and their own, by name; their own replaces everybody's of the same name.
+/// The skills available to a user, by name. The user's own skill replaces a common one with the same name.
 #[must_use]
 pub fn skills_of_user<'a>(everybody: &'a [Skill], own: &'a [Skill]) -> Vec<&'a Skill> {
     let by_name: BTreeMap<&str, &Skill> =
@@ -57,11 +57,10 @@ pub fn skills_of_user<'a>(everybody: &'a [Skill], own: &'a [Skill]) -> Vec<&'a S
     by_name.into_values().collect()
 }
 
-/// The most files of a skill that are looked for.
-const MOST_FILES: usize = 50;
+/// The maximum number of files looked up per skill.
+const MAX_FILES: usize = 50;
 
-/// What `body` mentions that may be a file: in backticks, then as the target of a link. Nobody has looked whether there is
-/// one.
+/// Possible file names mentioned in `body`: in backticks, then as link targets. Their existence is not checked.
 ///
 /// ```
 /// use foreword_workspace::skills::mentioned_files;
@@ -76,12 +75,12 @@ pub fn mentioned_files(body: &str) -> Vec<String> {
     for written in quoted.chain(linked) {
         let is_word = !written.contains(char::is_whitespace) && !written.contains("://");
         let Some(path) = plain_path(written).ok().filter(|_| is_word) else { continue };
-        // Most words in backticks are no files: one has an ending, or lies in a folder.
+        // Most words in backticks are not files: a file name has an extension or a folder.
         if path.contains(['.', '/']) && !found.contains(&path) {
             found.push(path);
         }
     }
-    found.truncate(MOST_FILES);
+    found.truncate(MAX_FILES);
     found
 }
 
@@ -136,8 +135,8 @@ fn no_front_matter(divided: &FrontMatter, source: &YamlSource, folder: &str) -> 
 fn check_name(source: &YamlSource, name: &Spanned<String>, folder: &str) -> Result<(), DocumentError> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let length = name.value.chars().count();
-    if length == 0 || length > LONGEST_NAME || !name.value.chars().all(is_plain) {
-        let message = format!("`name` must be 1 to {LONGEST_NAME} of the characters `a-z`, `0-9` and `-`");
+    if length == 0 || length > MAX_NAME_CHARS || !name.value.chars().all(is_plain) {
+        let message = format!("`name` must be 1 to {MAX_NAME_CHARS} of the characters `a-z`, `0-9` and `-`");
         let help = "rename the skill, and its folder with it".to_owned();
         return Err(source.problem(name.referenced, message, Some(help)));
     }
@@ -149,17 +148,17 @@ fn check_name(source: &YamlSource, name: &Spanned<String>, folder: &str) -> Resu
     Ok(())
 }
 
-/// Folded YAML text ends with a line break that nobody meant, so ends are trimmed before the lines are counted.
+/// Folded YAML text ends with a line break, so it is trimmed before the lines are counted.
 fn checked_description(source: &YamlSource, written: &Spanned<String>) -> Result<String, DocumentError> {
     let description = written.value.trim();
     let length = description.chars().count();
     let (message, help) = if description.is_empty() {
-        ("`description` is empty".to_owned(), "say in one line when the skill is of use")
+        ("`description` is empty".to_owned(), "describe in one line when to use the skill")
     } else if description.chars().any(char::is_control) {
         ("`description` must be a single line".to_owned(), "put the rest into the body of the file")
-    } else if length > LONGEST_DESCRIPTION {
+    } else if length > MAX_DESCRIPTION_CHARS {
         let message =
-            format!("`description` has {length} characters, at most {LONGEST_DESCRIPTION} are allowed");
+            format!("`description` has {length} characters, at most {MAX_DESCRIPTION_CHARS} are allowed");
         (message, "put the rest into the body of the file")
     } else {
         return Ok(description.to_owned());

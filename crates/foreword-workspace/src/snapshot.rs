@@ -1,16 +1,16 @@
-//! An immutable view of a workspace: whatever is read through a snapshot stays as it was first read, so that a prompt
-//! is never made from two versions of a file. Nothing is read before it is asked for; what trust withholds is never
-//! opened.
+//! An immutable view of a workspace: each file keeps the version that was first read, so that a prompt never mixes two
+//! versions of a file. Files are read lazily, and only if trust permits.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::menu::MenuEntry;
 use foreword_prompt::text::ContentHash;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
+use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 
 use crate::config::Config;
@@ -23,18 +23,18 @@ use crate::roots::{FileText, Root};
 use crate::skills::{Skill, load_skills, load_user_skills};
 use crate::text_pool::FileCache;
 use crate::workflows::{Workflow, load_workflows};
-use crate::workspace::Place;
+use crate::workspace::WorkspaceDir;
 
-/// What all snapshots of a workspace share: the directory handle and what was read, by content.
+/// State shared by all snapshots of a workspace: the directory handle and caches by content.
 #[derive(Debug)]
 pub struct Files {
     /// The workspace's directory.
     pub root: Root,
-    /// File texts, by version.
+    /// Cached file texts by version.
     pub cache: Arc<FileCache>,
     /// Token counts, by content.
-    counts: Cache<(Counter, ContentHash), usize>,
-    /// The words of the memory files, as they were when somebody last looked for some.
+    counts: Cache<(Tokenizer, ContentHash), usize>,
+    /// The search indexes of the memory files, as of the last search.
     pub(crate) memory: FileIndexes,
 }
 
@@ -45,9 +45,9 @@ impl Files {
         Self { root, cache, counts: Cache::new(200_000), memory: FileIndexes::default() }
     }
 
-    /// The tokens of a text, counted once for each content.
+    /// The tokens of a text, cached by content hash.
     #[must_use]
-    pub fn tokens(&self, counter: Counter, hash: ContentHash, text: &str) -> usize {
+    pub fn tokens(&self, counter: Tokenizer, hash: ContentHash, text: &str) -> usize {
         if let Some(known) = self.counts.get(&(counter, hash)) {
             return known;
         }
@@ -57,38 +57,38 @@ impl Files {
     }
 }
 
-/// A version of `foreword.yaml`: the hash of its text, or why it has none.
+/// A version of `foreword.yaml`: the hash of its text, or the reason why it cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigVersion {
     /// The hash of its text.
     pub text: Result<ContentHash, WorkspaceError>,
-    /// Why it was refused, if it was.
+    /// Why it was rejected, if it was.
     pub refused: Option<WorkspaceError>,
 }
 
-/// The lines of a memory store's menu.
-type StoreMenu = BTreeMap<(&'static str, Counter), Arc<[MenuEntry]>>;
+/// The menu lines of a memory store.
+type StoreMenu = BTreeMap<(&'static str, Tokenizer), Arc<[MenuEntry]>>;
 
-/// A workspace as it was when it was first looked at.
+/// A workspace at one point in time.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// Tells snapshots apart.
+    /// Identifies the snapshot.
     pub generation: u64,
     /// The configuration.
     pub config: Arc<Config>,
-    /// Which `foreword.yaml` was last looked at; if it was refused, `config` is from one before it.
+    /// The `foreword.yaml` that was last read; if it was rejected, `config` is from an earlier one.
     pub(crate) config_version: ConfigVersion,
     files: Arc<Files>,
-    seen: Arc<Seen>,
+    seen: Arc<FilesRead>,
     menus: Mutex<StoreMenu>,
     prompts: OnceLock<Result<Arc<PromptStore>, WorkspaceError>>,
-    /// The same moment as the other agents see it, each under its own configuration.
+    /// The same snapshot under the configuration of each other agent.
     agents: Vec<Arc<Snapshot>>,
 }
 
-/// What was read and is the same for all agents.
+/// The files read, shared by all agents.
 #[derive(Debug, Default)]
-struct Seen {
+struct FilesRead {
     read: Mutex<BTreeMap<Box<str>, Result<FileText, WorkspaceError>>>,
     skills: OnceLock<Loaded<Skill>>,
     user_skills: Mutex<BTreeMap<Box<str>, Arc<Loaded<Skill>>>>,
@@ -96,10 +96,10 @@ struct Seen {
 }
 
 impl Snapshot {
-    /// A fresh view under `config`.
+    /// A new snapshot under `config`.
     #[must_use]
     pub fn new(generation: u64, config: Arc<Config>, version: ConfigVersion, files: Arc<Files>) -> Self {
-        let seen = Arc::<Seen>::default();
+        let seen = Arc::<FilesRead>::default();
         let view = |config: &Arc<Config>, agents| Self {
             generation,
             config: Arc::clone(config),
@@ -114,13 +114,13 @@ impl Snapshot {
         view(&config, agents)
     }
 
-    /// The same moment as `agent` sees it, under its own configuration; without a name, as the first agent does. Where
-    /// there are no other agents, any name is one of the first.
+    /// This snapshot under the configuration of `agent`; `None` means the first agent. In a workspace with one agent,
+    /// every name means that agent.
     ///
     /// # Errors
-    /// [`ResolutionError::UnknownAgent`] if there are other agents, and none is called that.
+    /// [`ResolutionError::UnknownAgent`] if there are several agents, and none has this name.
     pub fn of_agent(self: &Arc<Self>, agent: Option<&str>) -> Result<Arc<Self>, WorkspaceError> {
-        let Some(name) = agent.filter(|_| self.config.roster.has_company()) else {
+        let Some(name) = agent.filter(|_| self.config.roster.has_several()) else {
             return Ok(Arc::clone(self));
         };
         let roster = &self.config.roster;
@@ -135,12 +135,12 @@ impl Snapshot {
         Ok(Arc::clone(self.agents.iter().find(is_its).unwrap_or(self)))
     }
 
-    /// The same moment as each agent sees it, the first one first.
+    /// This snapshot under the configuration of each agent, the first agent first.
     pub fn of_all_agents(self: &Arc<Self>) -> impl Iterator<Item = &Arc<Self>> {
         std::iter::once(self).chain(&self.agents)
     }
 
-    /// What all snapshots of this workspace share.
+    /// The state shared by all snapshots of this workspace.
     #[must_use]
     pub fn files(&self) -> &Files {
         &self.files
@@ -148,34 +148,34 @@ impl Snapshot {
 
     /// Whether the file at `path` below the workspace was read under this snapshot.
     pub(crate) fn was_read(&self, path: &str) -> bool {
-        unpoisoned(&self.seen.read).get(path).is_some_and(Result::is_ok)
+        self.seen.read.lock().get(path).is_some_and(Result::is_ok)
     }
 
     /// The file at `path` below the workspace.
     ///
     /// # Errors
-    /// If it can't be read; that, too, stays as it was.
+    /// If it cannot be read. The error is cached too.
     pub fn file(&self, path: &str) -> Result<FileText, WorkspaceError> {
-        if let Some(known) = unpoisoned(&self.seen.read).get(path) {
+        if let Some(known) = self.seen.read.lock().get(path) {
             return known.clone();
         }
         let result = self.files.cache.read(&self.files.root, path);
-        unpoisoned(&self.seen.read).entry(path.into()).or_insert(result).clone()
+        self.seen.read.lock().entry(path.into()).or_insert(result).clone()
     }
 
-    /// The path at which the file that prompts call `path` is for this agent: in its own folder if it is there, else in the
-    /// workspace. Only looks for it: what the file needs is to be asked for the path that is given.
+    /// The path of the prompt file `path` for this agent: in its own folder if the file exists there, otherwise in the
+    /// workspace. Only locates the file; check the trust for the returned path.
     #[must_use]
     pub fn place_of(&self, path: &str) -> String {
         let Some(own) = self.config.own_path(path) else { return path.to_owned() };
         let is_missing = |known: &Result<FileText, WorkspaceError>| {
             known.as_ref().is_err_and(WorkspaceError::is_missing_file)
         };
-        let known = unpoisoned(&self.seen.read).get(own.as_str()).map(is_missing);
+        let known = self.seen.read.lock().get(own.as_str()).map(is_missing);
         let missing = known.unwrap_or_else(|| {
             let missing = self.files.root.locate(&own).is_err_and(|error| error.is_missing_file());
             if missing {
-                // So that it is noticed when it comes to be there.
+                // Read, so that its creation is detected later.
                 let _ = self.file(&own);
             }
             missing
@@ -183,22 +183,22 @@ impl Snapshot {
         if missing { path.to_owned() } else { own }
     }
 
-    /// The paths below the workspace that were read through this snapshot, whether there was a file or not.
+    /// The paths below the workspace that were read through this snapshot, missing files included.
     pub(crate) fn paths_read(&self) -> Vec<Box<str>> {
-        unpoisoned(&self.seen.read).keys().cloned().collect()
+        self.seen.read.lock().keys().cloned().collect()
     }
 
     /// The tokens of a file's text.
     #[must_use]
-    pub fn tokens(&self, counter: Counter, file: &FileText) -> usize {
+    pub fn tokens(&self, counter: Tokenizer, file: &FileText) -> usize {
         self.files.tokens(counter, file.hash, &file.text)
     }
 
-    /// The menu lines of every store that `trust` opens. Nothing of the others is read.
+    /// The menu lines of every store that `trust` permits. Reads no other store.
     #[must_use]
-    pub fn menu(&self, trust: Trust, counter: Counter) -> Arc<[MenuEntry]> {
+    pub fn menu(&self, trust: Trust, counter: Tokenizer) -> Arc<[MenuEntry]> {
         let key = (trust.as_str(), counter);
-        if let Some(known) = unpoisoned(&self.menus).get(&key) {
+        if let Some(known) = self.menus.lock().get(&key) {
             return Arc::clone(known);
         }
         let access = MemoryAccess { trust, rules: &self.config.file_rules };
@@ -206,7 +206,7 @@ impl Snapshot {
         let entries: Arc<[MenuEntry]> = loaded
             .items
             .iter()
-            // A path that has to be escaped could not be called as it is written.
+            // A path that needs escaping could not be passed to a tool as written.
             .filter(|file| single_line(&file.path, usize::MAX) == file.path)
             .map(|file| MenuEntry {
                 path: file.path.as_str().into(),
@@ -214,10 +214,10 @@ impl Snapshot {
                 description: file.description.as_str().into(),
             })
             .collect();
-        Arc::clone(unpoisoned(&self.menus).entry(key).or_insert(entries))
+        Arc::clone(self.menus.lock().entry(key).or_insert(entries))
     }
 
-    /// The skills for everybody.
+    /// The common skills.
     pub fn skills(&self) -> &Loaded<Skill> {
         self.seen.skills.get_or_init(|| load_skills(&self.files.root, &self.files.cache))
     }
@@ -225,7 +225,7 @@ impl Snapshot {
     /// The skills of one user.
     #[must_use]
     pub fn user_skills(&self, user: &str) -> Arc<Loaded<Skill>> {
-        let mut known = unpoisoned(&self.seen.user_skills);
+        let mut known = self.seen.user_skills.lock();
         let load = || Arc::new(load_user_skills(&self.files.root, &self.files.cache, user));
         Arc::clone(known.entry(user.into()).or_insert_with(load))
     }
@@ -235,36 +235,36 @@ impl Snapshot {
         self.seen.workflows.get_or_init(|| load_workflows(&self.files.root, &self.files.cache))
     }
 
-    /// The prompt files of the agent.
+    /// The agent's prompt files.
     ///
     /// # Errors
-    /// If there is no prompts root.
-    pub fn prompt_store(&self, place: &Place) -> Result<Arc<PromptStore>, WorkspaceError> {
-        self.prompts.get_or_init(|| place.open_prompt_store(&self.config).map(Arc::new)).clone()
+    /// If the prompts root does not exist.
+    pub fn prompt_store(&self, dir: &WorkspaceDir) -> Result<Arc<PromptStore>, WorkspaceError> {
+        self.prompts.get_or_init(|| dir.open_prompt_store(&self.config).map(Arc::new)).clone()
     }
 
-    /// Whether a file that was read through this snapshot is different now. The configuration is no such file.
+    /// Whether a file read through this snapshot has changed. The configuration is not included.
     #[must_use]
-    pub fn files_differ(&self, place: &Place) -> bool {
+    pub fn files_differ(&self, dir: &WorkspaceDir) -> bool {
         let version = self.config_version.clone();
         let now = Self::new(self.generation, Arc::clone(&self.config), version, Arc::clone(&self.files));
-        let read = unpoisoned(&self.seen.read).clone();
+        let read = self.seen.read.lock().clone();
         read.iter().any(|(path, then)| differs(then, &now.file(path)))
             || self.lists_differ(&now)
-            || self.own_differ(&now, place)
-            || self.agents.iter().zip(&now.agents).any(|(then, now)| then.own_differ(now, place))
+            || self.own_differ(&now, dir)
+            || self.agents.iter().zip(&now.agents).any(|(then, now)| then.own_differ(now, dir))
     }
 
-    /// Whether what is read for one agent is different now.
-    fn own_differ(&self, now: &Self, place: &Place) -> bool {
+    /// Whether a file read for one agent has changed.
+    fn own_differ(&self, now: &Self, dir: &WorkspaceDir) -> bool {
         let prompts_differ = match self.prompts.get() {
             Some(Ok(store)) => store.is_stale(),
-            // A root that was missing may be there now; only opening it again tells.
-            Some(Err(then)) => place.open_prompt_store(&self.config).err().as_ref() != Some(then),
+            // A missing root may exist now; only opening it tells.
+            Some(Err(then)) => dir.open_prompt_store(&self.config).err().as_ref() != Some(then),
             None => false,
         };
-        let menus = unpoisoned(&self.menus).clone();
-        let menu_differs = |(key, then): (&(&'static str, Counter), &Arc<[MenuEntry]>)| {
+        let menus = self.menus.lock().clone();
+        let menu_differs = |(key, then): (&(&'static str, Tokenizer), &Arc<[MenuEntry]>)| {
             now.menu(Trust::from_word(key.0), key.1) != *then
         };
         prompts_differ || menus.iter().any(menu_differs)
@@ -274,7 +274,7 @@ impl Snapshot {
         let seen = &self.seen;
         seen.skills.get().is_some_and(|then| then != now.skills())
             || seen.workflows.get().is_some_and(|then| then != now.workflows())
-            || unpoisoned(&seen.user_skills).iter().any(|(user, then)| now.user_skills(user) != *then)
+            || seen.user_skills.lock().iter().any(|(user, then)| now.user_skills(user) != *then)
     }
 }
 
@@ -283,9 +283,4 @@ fn differs(then: &Result<FileText, WorkspaceError>, now: &Result<FileText, Works
         (Ok(then), Ok(now)) => then.hash != now.hash,
         (then, now) => then != now,
     }
-}
-
-/// What a poisoned lock guards here is only a memo: the next reader fills it again.
-fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,35 +1,37 @@
-//! What is wrong with a template before it is stored or used: everything that can be known without rendering it.
+//! Checks a template before it is stored or used, without rendering it.
 
 use std::sync::Arc;
 
 use foreword_prompt::bracket::{Mode, Template, Variable};
 use foreword_prompt::diagnostic::{Severity, TemplateError, position_of};
-use foreword_prompt::jinja::{Limits, compile};
+use foreword_prompt::jinja::{Limits, RenderContext, compile};
 use foreword_prompt::layer::Dialect;
+use serde_json::{Map, Value};
 
 use crate::build::stored_includes;
+use crate::check::placeholder_values::request_time_values;
 use crate::config::Config;
 use crate::document::DocumentError;
 use crate::snapshot::Snapshot;
 use crate::variables::template_files::unreadable;
-use crate::workspace::Place;
+use crate::workspace::WorkspaceDir;
 
-/// What was found in a template.
+/// The problems of a template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TemplateProblems {
-    /// What keeps it from being used.
+    /// Problems that prevent its use.
     pub errors: Vec<DocumentError>,
-    /// What works, but is probably not meant.
+    /// Things that work, but are probably unintended.
     pub warnings: Vec<DocumentError>,
 }
 
-/// The problems of a template called `name`. Every check of a template lists these: `foreword check`, `foreword template set`,
-/// the routes and the editor. What a Jinja template includes is looked for beside the configured template file, and the files
-/// of a bracket template below the workspace, as a build would.
+/// The problems of the template called `name`, for `foreword check`, `foreword template set`, the HTTP routes and the
+/// editor. Jinja includes are resolved beside the configured template file, and files of a bracket template below the
+/// workspace, as in a build.
 #[must_use]
 pub fn template_problems(
     snapshot: &Snapshot,
-    place: &Place,
+    dir: &WorkspaceDir,
     name: &str,
     text: &Arc<str>,
     dialect: Dialect,
@@ -41,13 +43,18 @@ pub fn template_problems(
     };
     let template = Template::parse(Arc::clone(text), mode);
     let mut found = bracket(name, &template);
-    found.warnings.extend(unreadable_files(&snapshot.config, place, name, &template));
+    found.warnings.extend(unreadable_files(&snapshot.config, dir, name, &template));
     found
 }
 
-/// A warning for each `[file:…]` that is there and can't be read.
-fn unreadable_files(config: &Config, place: &Place, name: &str, template: &Template) -> Vec<DocumentError> {
-    let files = place.template_files_of_workspace(config);
+/// A warning for each `[file:…]` that exists and cannot be read.
+fn unreadable_files(
+    config: &Config,
+    dir: &WorkspaceDir,
+    name: &str,
+    template: &Template,
+) -> Vec<DocumentError> {
+    let files = dir.template_files_of_workspace(config);
     let is_file = |variable: &&Variable| variable.kind() == "file";
     let problem = |variable: &Variable| {
         let path = variable.name();
@@ -57,21 +64,21 @@ fn unreadable_files(config: &Config, place: &Place, name: &str, template: &Templ
     template.references().iter().filter(is_file).filter_map(problem).collect()
 }
 
-/// The workspace as the first agent sees it whose prompts are made from the stored template, whose dialect it is then in; as
-/// the first of all if there is none.
+/// The snapshot of the first agent that uses the stored template, which determines its dialect; the first agent's if
+/// none does.
 #[must_use]
 pub fn template_view(snapshot: &Arc<Snapshot>) -> Arc<Snapshot> {
     let takes_it = |view: &&Arc<Snapshot>| view.config.builds_from_stored_template();
     Arc::clone(snapshot.of_all_agents().find(takes_it).unwrap_or(snapshot))
 }
 
-/// What to know about storing `text` as the template of a workspace with this configuration, besides what is wrong in it.
+/// Notes about storing `text` as the workspace's template, besides its problems.
 #[must_use]
 pub fn template_notes(config: &Config, text: &str) -> Vec<String> {
     let mut notes = Vec::new();
     if !config.builds_from_stored_template() {
         let name = &config.blueprint.name;
-        notes.push(format!("blueprint `{name}` builds from no stored template, so no prompt changes"));
+        notes.push(format!("blueprint `{name}` does not use the stored template, so no prompt changes"));
     }
     if text.trim().is_empty() {
         notes.push("the template is blank: no system prompt is sent".to_owned());
@@ -107,7 +114,13 @@ fn jinja(snapshot: &Snapshot, name: &str, text: &Arc<str>) -> TemplateProblems {
         Err(error) => Err(error.to_string()),
     };
     match compile(name, Arc::clone(text), &load, &Limits::default()) {
-        Ok(_) => TemplateProblems::default(),
+        Ok(template) => {
+            let agent = &snapshot.config.agent;
+            let render = |context: &Map<String, Value>| {
+                template.render(&RenderContext::from_serialize(context, &agent.name, &agent.class)).err()
+            };
+            TemplateProblems { errors: Vec::new(), warnings: request_time_values(render) }
+        }
         Err(error) => TemplateProblems { errors: vec![document(error)], warnings: Vec::new() },
     }
 }
@@ -131,15 +144,16 @@ mod tests {
     fn check(dialect: Dialect, text: &str, errors: usize, warnings: usize) {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path(), Environment::default()).unwrap();
-        let found = template_problems(&workspace.snapshot(), workspace.place(), "new", &text.into(), dialect);
+        let found = template_problems(&workspace.snapshot(), workspace.dir(), "new", &text.into(), dialect);
         assert_eq!((found.errors.len(), found.warnings.len()), (errors, warnings), "{found:?}");
     }
 
     #[test]
-    fn a_template_that_can_t_be_parsed_is_refused_and_one_that_looks_odd_is_noted() {
+    fn invalid_templates_are_refused_and_unusual_ones_noted() {
         check(Dialect::Bracket, "You are kind. [system:date]", 0, 0);
         check(Dialect::Bracket, "[sytem:date]", 0, 1);
-        check(Dialect::Jinja, "{{ ctx.name }}", 0, 0);
+        check(Dialect::Jinja, "{{ agent_name }}", 0, 0);
+        check(Dialect::Jinja, "{{ ctx.name }}", 0, 1);
         check(Dialect::Jinja, "{% if %}", 1, 0);
         check(Dialect::Jinja, "{% include 'gone.md' %}", 1, 0);
     }

@@ -1,13 +1,14 @@
-//! One copy of each text in the process, and the last read version of each file.
+//! One copy of each text in the process, and a cache of file texts.
 //!
-//! [`TextPool`] interns texts by content hash; [`FileCache`] stands on it and reads a file again only when its
-//! signature says that it may have changed. Both are values that whoever owns the workspaces shares by `Arc`; nothing
-//! here is global. Compiled templates are not kept here.
+//! [`TextPool`] interns texts by content hash; [`FileCache`] uses it and reads a file again only when its signature may
+//! have changed. The owner of the workspaces shares both by `Arc`; there are no globals. Compiled templates are cached
+//! elsewhere.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -15,12 +16,12 @@ use crate::error::WorkspaceError;
 use crate::roots::{FileText, Root, RootId, Signature};
 use foreword_prompt::text::ContentHash;
 
-/// How much a [`TextPool`] keeps of what nobody else uses.
+/// How much unreferenced text a [`TextPool`] retains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// The most texts.
+    /// The maximum number of texts.
     pub entries: usize,
-    /// The most bytes of text.
+    /// The maximum size of the texts in bytes.
     pub bytes: usize,
 }
 
@@ -30,11 +31,11 @@ impl Default for PoolLimits {
     }
 }
 
-/// Texts by content hash, each of them once.
+/// Interned texts by content hash.
 ///
-/// A text that is in use elsewhere is never dropped, so identical text is one allocation for as long as anybody holds
-/// it. What only the pool holds is dropped, least recently asked for first, when the pool passes its limits. Should
-/// what is in use alone pass them, the pool grows to at most twice what was in use.
+/// A referenced text is never dropped, so equal text is a single allocation as long as it is referenced. When the pool
+/// exceeds its limits, it drops unreferenced texts, least recently used first. If the referenced texts alone exceed the
+/// limits, the pool grows to at most twice their size.
 ///
 /// ```
 /// use foreword_workspace::text_pool::{PoolLimits, TextPool};
@@ -45,21 +46,21 @@ impl Default for PoolLimits {
 #[derive(Debug)]
 pub struct TextPool {
     limits: PoolLimits,
-    shelf: Mutex<Shelf>,
+    shelf: Mutex<PoolState>,
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
-    texts: HashMap<ContentHash, Shelved>,
+struct PoolState {
+    texts: HashMap<ContentHash, PooledText>,
     bytes: usize,
-    /// Counts up with every use, so that the larger is the more recent.
+    /// Incremented with every use, so that a larger value is more recent.
     uses: u64,
-    /// Sizes at which it is worth looking for texts to drop.
+    /// The sizes at which the next sweep runs.
     sweep_at: PoolLimits,
 }
 
 #[derive(Debug)]
-struct Shelved {
+struct PooledText {
     text: Arc<str>,
     last_use: u64,
 }
@@ -68,19 +69,19 @@ impl TextPool {
     /// An empty pool.
     #[must_use]
     pub fn new(limits: PoolLimits) -> Self {
-        Self { limits, shelf: Mutex::new(Shelf { sweep_at: limits, ..Shelf::default() }) }
+        Self { limits, shelf: Mutex::new(PoolState { sweep_at: limits, ..PoolState::default() }) }
     }
 
-    /// The one copy of `text`.
+    /// The interned copy of `text`.
     #[must_use]
     pub fn intern(&self, text: &str) -> Arc<str> {
         self.intern_hashed(ContentHash::of(text), text)
     }
 
-    /// The one copy of `text`, whose hash is known already.
+    /// The interned copy of `text`, whose hash is known.
     #[must_use]
     pub(crate) fn intern_hashed(&self, hash: ContentHash, text: &str) -> Arc<str> {
-        let mut shelf = self.shelf();
+        let mut shelf = self.shelf.lock();
         shelf.uses += 1;
         let now = shelf.uses;
         if let Some(shelved) = shelf.texts.get_mut(&hash) {
@@ -89,39 +90,34 @@ impl TextPool {
         }
         let shared: Arc<str> = Arc::from(text);
         shelf.bytes += shared.len();
-        shelf.texts.insert(hash, Shelved { text: Arc::clone(&shared), last_use: now });
+        shelf.texts.insert(hash, PooledText { text: Arc::clone(&shared), last_use: now });
         if shelf.texts.len() > shelf.sweep_at.entries || shelf.bytes > shelf.sweep_at.bytes {
             shelf.sweep(self.limits);
         }
         shared
     }
 
-    /// How many texts it holds.
+    /// The number of texts.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shelf().texts.len()
+        self.shelf.lock().texts.len()
     }
 
-    /// Whether it holds no text.
+    /// Whether the pool is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes of text it holds.
+    /// The size of all texts in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.shelf().bytes
-    }
-
-    /// A panic elsewhere leaves at worst a miscount of bytes, which the next sweep mends.
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelf.lock().bytes
     }
 }
 
-impl Shelf {
-    /// Drops what nobody else holds, oldest first, until a quarter of the limits is free again.
+impl PoolState {
+    /// Drops unreferenced texts, oldest first, until a quarter of the limits is free.
     fn sweep(&mut self, limits: PoolLimits) {
         let goal = PoolLimits { entries: limits.entries / 4 * 3, bytes: limits.bytes / 4 * 3 };
         let mut idle: Vec<(u64, ContentHash)> = self
@@ -139,7 +135,7 @@ impl Shelf {
                 self.bytes = self.bytes.saturating_sub(shelved.text.len());
             }
         }
-        // Were it to look again at every text while all are in use, the work would grow with the square of them.
+        // A sweep at every insertion while all texts are referenced would make the work quadratic.
         let next = |held: usize, goal: usize, limit: usize| {
             if held <= goal { limit } else { limit.max(held.saturating_mul(2)) }
         };
@@ -150,7 +146,7 @@ impl Shelf {
     }
 }
 
-/// The last read version of each file, at most so many bytes of them.
+/// A cache of file texts, limited in bytes.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -181,7 +177,7 @@ struct FileKey {
 #[derive(Debug, Clone)]
 struct CachedFile {
     file: FileText,
-    /// Whether a later edit is sure to show in the signature.
+    /// Whether a later edit is certain to change the signature.
     settled: bool,
 }
 
@@ -190,29 +186,29 @@ struct ByteWeighter;
 
 impl Weighter<FileKey, CachedFile> for ByteWeighter {
     fn weight(&self, key: &FileKey, cached: &CachedFile) -> u64 {
-        // The constant stands for the entry itself, so that empty files don't come for free.
+        // The constant accounts for the entry itself, so that empty files have a cost.
         (256 + key.path.len() + cached.file.text.len()) as u64
     }
 }
 
 impl FileCache {
-    /// An empty cache that keeps at most `bytes` of files; their texts are interned in `pool`.
+    /// An empty cache of at most `bytes`; the texts are interned in `pool`.
     #[must_use]
     pub fn new(pool: Arc<TextPool>, bytes: u64) -> Self {
         let files = usize::try_from(bytes / 4096).unwrap_or(usize::MAX).clamp(16, 1 << 20);
         Self { pool, files: Cache::with_weighter(files, bytes, ByteWeighter) }
     }
 
-    /// The pool its texts are in.
+    /// The pool of its texts.
     #[must_use]
     pub fn pool(&self) -> &Arc<TextPool> {
         &self.pool
     }
 
-    /// The text of the file at `path` as it is now: from memory if the file is sure to be the one that was read.
+    /// The current text of the file at `path`: from the cache if the file is certain to be unchanged.
     ///
     /// # Errors
-    /// As [`Root::read`]; what was read before is never given out for a file that can't be read now.
+    /// As [`Root::read`]; a cached text is never returned for a file that cannot be read now.
     pub fn read(&self, root: &Root, path: &str) -> Result<FileText, WorkspaceError> {
         let key = FileKey { root: root.id(), path: path.into() };
         let known = self.files.get(&key);
@@ -239,13 +235,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unchanged_settled_file_is_not_read_again() {
+    fn unchanged_settled_file_is_not_reread() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.md"), "on disk").unwrap();
         let root = Root::open("workspace", folder.path()).unwrap();
         let cache = FileCache::new(Arc::new(TextPool::new(PoolLimits::default())), 1 << 20);
         let read = cache.read(&root, "a.md").unwrap();
-        // Text that is in memory only: whoever gets it did not read the file.
+        // This text is only in the cache, so a reader who gets it did not read the file.
         let file = FileText { text: "in memory".into(), ..read };
         let key = FileKey { root: root.id(), path: "a.md".into() };
         cache.files.insert(key.clone(), CachedFile { file: file.clone(), settled: true });

@@ -1,8 +1,8 @@
-//! Workflows: `workflows/*.yaml`, each a name, a description, parameters and steps. A [`Workflow`] that exists is
-//! valid, its templates included; a bad file is reported with line and caret and left out. Runs no step.
+//! Workflows: `workflows/*.yaml`, each with a name, a description, parameters and steps. Every [`Workflow`] is valid,
+//! its templates included; an invalid file is reported with line and caret and skipped. Does not run steps.
 
-mod circles;
-mod loose_ends;
+mod cycles;
+mod missing_references;
 mod parameters;
 mod templates;
 mod validate;
@@ -11,8 +11,8 @@ use foreword_core::workflow::PlannedStep;
 use foreword_prompt::trust::Trust;
 use serde_json::{Map, Value};
 
-pub(crate) use self::loose_ends::loose_ends;
-pub use self::parameters::{BadParameters, fit, from_words};
+pub(crate) use self::missing_references::missing_references;
+pub use self::parameters::{BadParameters, fit, parse_arguments};
 pub use self::templates::StepValues;
 
 use crate::config::ConfiguredSettings;
@@ -25,22 +25,22 @@ use crate::snapshot::Snapshot;
 use crate::text_pool::FileCache;
 use foreword_prompt::text::ContentHash;
 
-/// Something an agent can be asked to do step by step.
+/// A workflow: a sequence of steps an agent can run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workflow {
     /// Its name, unique in the workspace.
     pub name: String,
-    /// What it is for, in one line.
+    /// Its purpose in one line.
     pub description: String,
-    /// What it is given, in the order of the file.
+    /// Its parameters in the order of the file.
     pub parameters: Vec<WorkflowParameter>,
-    /// What is done, in order; at least one step.
+    /// Its steps in order; at least one.
     pub steps: Vec<WorkflowStep>,
-    /// What it gives in the end, as a template. Default: what its last step gives.
+    /// The template of its result. Default: the output of its last step.
     pub output: Option<String>,
-    /// The least trust at which it is seen and run, where the file says so.
+    /// The minimum trust to see and run it, if the file states one.
     pub trust: Option<Trust>,
-    /// The settings of the conversation it runs in.
+    /// The settings of its conversation.
     pub settings: ConfiguredSettings,
     /// The path of its file below the workspace.
     pub path: String,
@@ -48,25 +48,25 @@ pub struct Workflow {
     pub hash: ContentHash,
 }
 
-/// Something a workflow is given.
+/// A parameter of a workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkflowParameter {
     /// Its name, unique in the workflow.
     pub name: String,
-    /// What kind of value it takes.
-    pub kind: ParameterKind,
-    /// What it is for, in one line; may be empty.
+    /// Its type.
+    pub kind: ParameterType,
+    /// Its purpose in one line; may be empty.
     pub description: String,
-    /// Whether the workflow can't run without it.
+    /// Whether it must be given.
     pub required: bool,
-    /// What it is when nobody gives it; of its kind, and never with `required`.
+    /// Its default, of the right type; never with `required`.
     pub default: Option<Value>,
 }
 
-/// The kinds of values, called as in JSON Schema.
+/// The type of a parameter, named as in JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ParameterKind {
+pub enum ParameterType {
     /// Text.
     String,
     /// Any number.
@@ -81,8 +81,8 @@ pub enum ParameterKind {
     Object,
 }
 
-impl ParameterKind {
-    /// The word for it in a workflow file and in JSON Schema.
+impl ParameterType {
+    /// Its name in a workflow file and in JSON Schema.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl ParameterKind {
         }
     }
 
-    /// Whether `value` is of this kind.
+    /// Whether `value` has this type.
     #[must_use]
     pub fn accepts(self, value: &Value) -> bool {
         match self {
@@ -118,16 +118,16 @@ pub struct WorkflowStep {
     pub action: StepAction,
 }
 
-/// What a step does. Its texts are templates.
+/// The action of a step. Its texts are templates.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepAction {
-    /// Say this to the model.
+    /// Send this message to the model.
     Prompt(String),
     /// Call this tool.
     Tool {
         /// The tool's name.
         name: String,
-        /// What it is called with.
+        /// The arguments.
         arguments: Map<String, Value>,
     },
 }
@@ -136,7 +136,7 @@ pub enum StepAction {
 const RUNS_WORKFLOWS: &str = "workflow_run";
 
 impl WorkflowStep {
-    /// The workflow this step runs, if it runs one that can be told without running it.
+    /// The workflow that this step runs, if its name is constant.
     pub(crate) fn runs(&self) -> Option<&str> {
         let StepAction::Tool { name, arguments } = &self.action else { return None };
         let named = arguments.get("name").and_then(Value::as_str).filter(|_| name == RUNS_WORKFLOWS)?;
@@ -155,7 +155,7 @@ impl WorkflowStep {
 }
 
 impl Workflow {
-    /// Reads the workflow that `text` describes.
+    /// Parses a workflow file.
     ///
     /// ```
     /// use foreword_workspace::workflows::{StepAction, Workflow};
@@ -166,7 +166,7 @@ impl Workflow {
     /// ```
     ///
     /// # Errors
-    /// [`WorkspaceError::Document`] with the line, the reason and what to do.
+    /// [`WorkspaceError::Document`] with the line, the reason and a hint.
     pub fn parse(path: &str, text: std::sync::Arc<str>) -> Result<Self, WorkspaceError> {
         let hash = ContentHash::of(&text);
         let source = YamlSource::whole(path, text);
@@ -174,13 +174,13 @@ impl Workflow {
         Ok(validate::workflow(&source, raw, path, hash)?)
     }
 
-    /// Its steps as a run looks at them.
+    /// Its steps in the form a run uses.
     #[must_use]
     pub fn planned(&self) -> Vec<PlannedStep> {
         self.steps.iter().map(WorkflowStep::planned).collect()
     }
 
-    /// Its parameters as they are said in one line: `topic, limit?`.
+    /// Its parameters in one line: `topic, limit?`.
     #[must_use]
     pub fn signature(&self) -> Vec<String> {
         let one = |one: &WorkflowParameter| {
@@ -189,11 +189,11 @@ impl Workflow {
         self.parameters.iter().map(one).collect()
     }
 
-    /// Whether `user` with `trust` may see it and run it: by its own word, and by the rules for its file, the written one
-    /// and the one it leads to.
+    /// Whether `user` with `trust` may see and run it: by its own `trust`, and by the rules for its file, written and
+    /// resolved path.
     #[must_use]
     pub fn is_for(&self, snapshot: &Snapshot, user: Option<&str>, trust: Trust) -> bool {
-        // What any agent's rules keep closed, no other agent opens.
+        // A file restricted by any agent's rules is restricted for all agents.
         let permits = |path: &str| snapshot.needed(path, user, Access::Text).permits(trust, Trust::Public);
         self.trust.is_none_or(|needed| trust.permits(needed))
             && permits(&self.path)
@@ -201,7 +201,7 @@ impl Workflow {
     }
 }
 
-/// The workflows of the workspace, by name. When two files give the same name, the first by file name has it.
+/// The workflows of the workspace by name. If two files define the same name, the first by file name wins.
 #[must_use]
 pub fn load_workflows(root: &Root, cache: &FileCache) -> Loaded<Workflow> {
     let mut loaded = Loaded::<Workflow>::default();
@@ -209,7 +209,7 @@ pub fn load_workflows(root: &Root, cache: &FileCache) -> Loaded<Workflow> {
     for extension in ["yaml", "yml"] {
         match root.list("workflows", extension) {
             Ok(names) => files.extend(names),
-            // Both listings fail for the same reason; it is told once.
+            // Both listings fail for the same reason; it is reported once.
             Err(problem) => return Loaded { problems: vec![problem], ..Loaded::default() },
         }
     }
@@ -219,11 +219,11 @@ pub fn load_workflows(root: &Root, cache: &FileCache) -> Loaded<Workflow> {
         loaded.push(cache.read(root, &path).and_then(|file| Workflow::parse(&path, file.text)));
     }
     refuse_same_names(root, cache, &mut loaded);
-    circles::refuse(root, cache, &mut loaded);
+    cycles::refuse(root, cache, &mut loaded);
     loaded
 }
 
-/// Sorts by name and moves later workflows of a name that is taken to the problems.
+/// Sorts by name and reports later workflows with a duplicate name as problems.
 fn refuse_same_names(root: &Root, cache: &FileCache, loaded: &mut Loaded<Workflow>) {
     loaded.items.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.path.cmp(&b.path)));
     let mut kept: Vec<Workflow> = Vec::with_capacity(loaded.items.len());

@@ -1,5 +1,5 @@
-//! Which directories a conversation may work in: the workspace, those of `conversations.cwd_roots`, and everything below
-//! them. Links are resolved before a path is judged, and a path that can't be resolved is not allowed.
+//! Which working directories a conversation may have: the workspace, those of `conversations.cwd_roots`, and everything
+//! below them. Links are resolved before the check, and a path that cannot be resolved is refused.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -7,28 +7,28 @@ use std::path::{Component, Path, PathBuf};
 use crate::roots::is_reserved;
 use crate::workspace::Workspace;
 
-/// A working directory that is allowed.
+/// An allowed working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkingDirectory {
-    /// Where it is, without links.
+    /// Its path, links resolved.
     pub path: PathBuf,
-    /// How it is stored: relative to the workspace if it is below it, so that nodes whose workspaces lie elsewhere find
-    /// it too; else absolute. `.` is the workspace itself.
+    /// Its stored form: relative to the workspace if it is below it, so that it is valid on nodes with another
+    /// workspace path; otherwise absolute. `.` is the workspace itself.
     pub name: String,
 }
 
-/// Why a directory is not allowed.
+/// Why a working directory is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkingDirectoryError {
-    /// There is no such directory.
+    /// It does not exist.
     #[error("the working directory `{0}` does not exist")]
     Missing(String),
-    /// It can't be looked at, or it is not a directory.
+    /// It cannot be accessed, or it is not a directory.
     #[error("the working directory `{path}` can't be used: {reason}")]
     Unusable {
-        /// Which.
+        /// The path.
         path: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// It is not below any of the allowed directories.
@@ -36,15 +36,15 @@ pub enum WorkingDirectoryError {
         "the working directory `{path}` is neither in the workspace nor below a directory in `conversations.cwd_roots`"
     )]
     NotAllowed {
-        /// Which.
+        /// The path.
         path: String,
-        /// The directories it may be below, for the owner.
+        /// The allowed directories, for the owner.
         roots: Vec<PathBuf>,
     },
 }
 
 impl WorkingDirectoryError {
-    /// What the owner can do about it. Names directories, so nobody else may read it.
+    /// What the owner can do. It names directories, so only the owner may see it.
     #[must_use]
     pub fn help_for_owner(&self) -> String {
         match self {
@@ -62,7 +62,7 @@ impl WorkingDirectoryError {
 }
 
 impl Workspace {
-    /// Checks a working directory: absolute, below `~/`, or relative to the workspace.
+    /// Validates a working directory: absolute, below `~/`, or relative to the workspace.
     ///
     /// # Errors
     /// If it does not exist, is not a directory, or is not allowed.
@@ -93,11 +93,11 @@ impl Workspace {
         Ok(WorkingDirectory { path: resolved, name })
     }
 
-    /// The working directory that was stored as `name`, checked again. One that is gone since is returned as it was called:
-    /// nothing can be read there, and a conversation whose prompt is frozen goes on.
+    /// Validates the stored working directory `name` again. A removed one is returned by its name: no file can be read
+    /// there, and a conversation with a frozen prompt continues.
     ///
     /// # Errors
-    /// If it can't be used, or is not allowed any more.
+    /// If it cannot be used, or is no longer allowed.
     pub fn stored_working_directory(&self, name: &str) -> Result<PathBuf, WorkingDirectoryError> {
         match self.working_directory(name) {
             Ok(found) => Ok(found.path),
@@ -109,22 +109,22 @@ impl Workspace {
         }
     }
 
-    /// The workspace and the configured roots, as they are written, with `~/` expanded.
+    /// The workspace and the configured roots, with `~/` expanded.
     fn cwd_roots(&self) -> Vec<PathBuf> {
         let snapshot = self.snapshot();
         let configured = snapshot.config.cwd_roots.iter().filter_map(|root| self.expanded(root));
         std::iter::once(self.directory().to_owned()).chain(configured).collect()
     }
 
-    /// The same without links. One that does not exist allows nothing.
+    /// The same with links resolved. A missing directory allows nothing.
     fn resolved_roots(&self) -> Vec<PathBuf> {
         self.cwd_roots().iter().filter_map(|root| root.canonicalize().ok()).collect()
     }
 
-    /// `written` with `~/` expanded, or `None` if there is no home directory.
+    /// Expands `~/` in `written`. `None` if there is no home directory.
     fn expanded(&self, written: &str) -> Option<PathBuf> {
         match written.strip_prefix("~/") {
-            Some(rest) => Some(self.place().home()?.join(rest)),
+            Some(rest) => Some(self.dir().home()?.join(rest)),
             None => Some(Path::new(written).to_owned()),
         }
     }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn links_out_of_a_root_and_everything_else_are_refused() {
+    fn links_out_of_a_root_and_others_are_refused() {
         let scene = scene();
         let outside = [
             "/",
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_directory_is_checked_again() {
+    fn stored_directory_is_rechecked() {
         let scene = scene();
         let stored = |name: &str| scene.workspace.stored_working_directory(name);
         assert!(stored("notes").unwrap().ends_with("workspace/notes"));

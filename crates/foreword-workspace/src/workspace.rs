@@ -1,58 +1,56 @@
-//! A workspace: a directory, its configuration, and the prompts it gives. Holds the current snapshot and swaps it when
-//! files have changed; a bad configuration never replaces a good one.
+//! A workspace: a directory, its configuration and its prompts. Holds the current snapshot and replaces it when files
+//! change; an invalid configuration never replaces a valid one.
+
+mod prompt_cache;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use foreword_core::models::Factor;
-use foreword_prompt::layer::Dialect;
-use foreword_prompt::occasion::Channel;
 use foreword_prompt::text::ContentHash;
-use foreword_prompt::trust::Trust;
-use jiff::Zoned;
-use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 
+use self::prompt_cache::{CachedPrompt, PromptKey};
 use crate::build::{self, Built};
 use crate::config::{Config, HomePaths};
 use crate::config_file;
 use crate::error::WorkspaceError;
 use crate::prompt_store::{PromptStore, TemplateCache};
 use crate::prompts_root::PromptsDir;
-use crate::request::{Request, SourcePolicy, ToolsOf, moment};
+use crate::request::{Request, SourcePolicy};
 use crate::roots::Root;
 use crate::snapshot::{ConfigVersion, Files, Snapshot};
 use crate::text_pool::{FileCache, PoolLimits, TextPool};
 use crate::variables::template_files::TemplateFiles;
 
-/// How many bytes of files are kept in memory.
-const KEPT_FILE_BYTES: u64 = 256 * 1024 * 1024;
-/// How many prompts are kept ready.
-const KEPT_PROMPTS: usize = 1_024;
+/// The size of the file cache in bytes.
+const FILE_CACHE_CAPACITY: u64 = 256 * 1024 * 1024;
+/// The maximum number of cached prompts.
+const PROMPT_CACHE_CAPACITY: usize = 1_024;
 
-/// What the program's environment says; read by the binary and handed in.
+/// Values from the program's environment. The binary reads them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `FOREWORD_PROMPTS_DIR`.
     pub prompts_dir: Option<OsString>,
-    /// The home directory, which `~/` in a configured path stands for.
+    /// The home directory, for `~/` in configured paths.
     pub home: Option<PathBuf>,
 }
 
-/// Where a workspace is, and what all its snapshots share.
+/// A workspace directory and the caches that all its snapshots share.
 #[derive(Debug)]
-pub struct Place {
+pub struct WorkspaceDir {
     directory: PathBuf,
     environment: Environment,
     file_cache: Arc<FileCache>,
     pub(crate) templates: Arc<TemplateCache>,
 }
 
-impl Place {
-    /// The home directory, if there is one.
+impl WorkspaceDir {
     pub(crate) fn home(&self) -> Option<&Path> {
         self.environment.home.as_deref()
     }
@@ -66,8 +64,8 @@ impl Place {
         self.cwd(request).to_string_lossy().into_owned()
     }
 
-    /// Where below the workspace `path` is, if it is there: files are then known by that path, whichever way they were
-    /// reached.
+    /// The path of `path` relative to the workspace, if it is below it. Files have this path regardless of how they
+    /// were reached.
     pub(crate) fn below_workspace(&self, path: &Path) -> Option<String> {
         let (path, workspace) = (path.canonicalize().ok()?, self.directory.canonicalize().ok()?);
         let below = path.strip_prefix(workspace).ok()?;
@@ -78,7 +76,7 @@ impl Place {
         Root::open_for("working directory", &self.cwd(request), "the working directory")
     }
 
-    /// What the `[file:…]` tags of a template can reach.
+    /// The files that `[file:…]` tags of a template can read.
     pub(crate) fn template_files(
         &self,
         request: &Request,
@@ -87,7 +85,7 @@ impl Place {
         TemplateFiles::new(self.cwd_root(request)?, config)
     }
 
-    /// The same for a template that is looked at outside any conversation: the working directory is the workspace.
+    /// As `template_files`, for a template checked outside any conversation: the working directory is the workspace.
     pub(crate) fn template_files_of_workspace(
         &self,
         config: &Config,
@@ -95,7 +93,7 @@ impl Place {
         TemplateFiles::new(Root::open("working directory", &self.directory)?, config)
     }
 
-    /// Where the prompts root is, if the configuration says so.
+    /// The path of the prompts root, if it is valid.
     pub(crate) fn prompts_path(&self, config: &Config) -> Option<PathBuf> {
         Some(self.directory.join(self.prompts_dir(config).ok()?.path))
     }
@@ -106,7 +104,7 @@ impl Place {
         PromptsDir::choose(configured, environment)
     }
 
-    /// The name of the prompts root: below the workspace if it is there, else where it is.
+    /// The name of the prompts root: relative to the workspace if it is below it, otherwise its path.
     pub(crate) fn prompts_folder(&self, config: &Config) -> Result<String, WorkspaceError> {
         let path = self.directory.join(self.prompts_dir(config)?.path);
         let below = path.strip_prefix(&self.directory).map(ToOwned::to_owned);
@@ -115,96 +113,11 @@ impl Place {
             .unwrap_or_else(|| below.unwrap_or(path).to_string_lossy().into_owned()))
     }
 
-    /// The prompt files of an agent, as configured.
+    /// Opens the prompt files of an agent, as configured.
     pub(crate) fn open_prompt_store(&self, config: &Config) -> Result<PromptStore, WorkspaceError> {
         let root = self.prompts_dir(config)?.open(&self.directory)?;
         Ok(PromptStore::new(root, Arc::clone(&self.file_cache), Arc::clone(&self.templates)))
     }
-}
-
-/// What decides a prompt under one snapshot, but for the time.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct PromptKey {
-    generation: u64,
-    user: Option<Arc<str>>,
-    channel: Option<Channel>,
-    /// Who speaks there: in one channel there may be several.
-    sender: Option<Channel>,
-    situation: Option<Arc<str>>,
-    agent: Option<Arc<str>>,
-    model: Option<Arc<str>>,
-    conversation: Option<Arc<str>>,
-    cwd: Option<PathBuf>,
-    session_instructions: Option<Arc<str>>,
-    context: Option<ContentHash>,
-    history_tokens: usize,
-    calibration: Option<Factor>,
-    audience: Option<Trust>,
-    strangers: Trust,
-    more_tools: Option<ContentHash>,
-    tools_of: ToolsOf,
-    stored: Option<ContentHash>,
-    last_good: Option<ContentHash>,
-    /// Whether only the turn's layers are built.
-    turn_layers_only: bool,
-}
-
-impl PromptKey {
-    fn of(snapshot: &Snapshot, request: &Request) -> Self {
-        Self {
-            generation: snapshot.generation,
-            user: request.user.clone(),
-            channel: request.channel.clone(),
-            sender: request.sender.clone(),
-            situation: request.situation.clone(),
-            agent: request.agent.clone(),
-            model: request.model.clone(),
-            conversation: request.conversation.clone(),
-            cwd: request.cwd.clone(),
-            session_instructions: request.session_instructions.clone(),
-            context: request.context_hash(),
-            history_tokens: request.history_to_the_next_step(),
-            calibration: request.calibration,
-            audience: request.audience,
-            strangers: request.strangers,
-            more_tools: (!request.more_tools.is_empty()).then(|| build::tools_hash(&request.more_tools)),
-            tools_of: request.tools_of,
-            stored: request.stored.as_ref().map(|stored| stored.identity()),
-            last_good: request.last_good.as_ref().map(|last_good| last_good.identity()),
-            turn_layers_only: request.sources == SourcePolicy::TurnLayersOnly,
-        }
-    }
-}
-
-/// A prompt that can be handed out again, and the minute its clock shows.
-#[derive(Debug, Clone)]
-struct Ready {
-    built: Arc<Built>,
-    minute: i64,
-    zone: TimeZone,
-}
-
-impl Ready {
-    fn new(built: Arc<Built>, now: &Zoned) -> Self {
-        Self { built, minute: minute(now), zone: now.time_zone().clone() }
-    }
-
-    fn shows(&self, now: &Zoned) -> bool {
-        self.minute == minute(now) && self.zone == *now.time_zone()
-    }
-
-    /// The prompt with its clock set to `now`, or `None` if it has to be built again for that.
-    fn at(&self, now: &Zoned) -> Option<Self> {
-        let mut occasion = self.built.occasion.clone();
-        occasion.now = moment(now);
-        let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.tokenizer);
-        let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
-        Some(Self::new(Arc::new(Built { prompt, occasion, ..Built::clone(&self.built) }), now))
-    }
-}
-
-fn minute(now: &Zoned) -> i64 {
-    now.timestamp().as_second().div_euclid(60)
 }
 
 /// A directory of prompts.
@@ -223,117 +136,125 @@ fn minute(now: &Zoned) -> i64 {
 /// ```
 #[derive(Debug)]
 pub struct Workspace {
-    place: Place,
+    dir: WorkspaceDir,
     files: Arc<Files>,
     current: ArcSwap<Snapshot>,
-    /// Whether a `foreword.yaml` was ever read: from then on a missing one is an error.
+    /// Whether a `foreword.yaml` was ever read. From then on a missing file is an error.
     has_config: AtomicBool,
-    ready: Cache<PromptKey, Ready>,
-    /// One look for changes at a time: two snapshots of one generation would share what is kept ready.
+    ready: Cache<PromptKey, CachedPrompt>,
+    /// Serialises refreshes: two snapshots with the same generation would share cached prompts.
     refreshing: Mutex<()>,
 }
 
-/// What [`Workspace::refresh`] found.
+/// The result of [`Workspace::refresh`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refreshed {
+pub enum RefreshOutcome {
     /// Nothing has changed.
     Unchanged,
-    /// The workspace has changed; from now on prompts are made from the new files. If no section has changed and no file,
-    /// a configuration that was refused has been taken back.
+    /// The workspace has changed; new prompts use the new files. If neither a section nor a file has changed, a
+    /// rejected configuration was reverted.
     Changed {
-        /// The sections of the configuration that say something else than before, in the order of the manual.
+        /// The changed sections of the configuration, in the order of the manual.
         sections: Vec<&'static str>,
         /// Whether files other than the configuration have changed.
         files: bool,
     },
-    /// The configuration has changed and is refused: the old one stays in force. Told once for each bad version. Other
-    /// files that have changed are the new ones from now on.
+    /// The new configuration is rejected, and the old one stays in force. Returned once for each invalid version. Other
+    /// changed files are used from now on.
     Refused(WorkspaceError),
 }
 
 impl Workspace {
-    /// The workspace in `directory`, which needs no `foreword.yaml` to be one.
+    /// Opens the workspace in `directory`. A `foreword.yaml` is optional, unless the workspace had one before.
     ///
     /// # Errors
-    /// If there is no such directory, or its configuration is refused.
+    /// If the directory does not exist, or its configuration is invalid.
     pub fn open(directory: &Path, environment: Environment) -> Result<Self, WorkspaceError> {
         let root = Root::open("workspace", directory)?;
         let pool = Arc::new(TextPool::new(PoolLimits::default()));
-        let file_cache = Arc::new(FileCache::new(pool, KEPT_FILE_BYTES));
+        let file_cache = Arc::new(FileCache::new(pool, FILE_CACHE_CAPACITY));
         let files = Arc::new(Files::new(root, Arc::clone(&file_cache)));
         let written = config_file::text(&files);
         let version = ConfigVersion { text: config_file::hash(&written), refused: None };
-        let has_config = AtomicBool::new(written != Err(WorkspaceError::ConfigMissing));
+        let has_config = AtomicBool::new(config_file::was_configured(directory, &written));
         let home = HomePaths { home: environment.home.clone(), workspace: directory.to_owned() };
         let config = Arc::new(config_file::parse(written, &has_config, &home)?);
-        let place = Place {
+        let dir = WorkspaceDir {
             directory: directory.to_owned(),
             environment,
             file_cache,
             templates: Arc::new(TemplateCache::default()),
         };
         let current = ArcSwap::from_pointee(Snapshot::new(0, config, version, Arc::clone(&files)));
-        let (ready, refreshing) = (Cache::new(KEPT_PROMPTS), Mutex::default());
-        Ok(Self { place, files, current, has_config, ready, refreshing })
+        let (ready, refreshing) = (Cache::new(PROMPT_CACHE_CAPACITY), Mutex::default());
+        Ok(Self { dir, files, current, has_config, ready, refreshing })
     }
 
-    /// The workspace as it is known now.
+    /// The current snapshot.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// The directory it is in.
+    /// Its directory.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        &self.place.directory
+        &self.dir.directory
     }
 
-    /// Where it is, for what reads beside the snapshot.
-    #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.place
-    }
-
-    /// The prompt for a request. When it was made before and nothing it depends on has changed, the frozen text is the
-    /// same allocation, and only the clock is put into words again.
+    /// Records in `.foreword/` that the workspace has a `foreword.yaml`, if it has one: a process that starts after the
+    /// file was lost then refuses to run with the defaults.
     ///
     /// # Errors
-    /// If a file it needs can't be read, a template fails, or it can't be made to fit.
+    /// If the record can't be written.
+    pub fn record_configured(&self) -> io::Result<()> {
+        config_file::record(&self.dir.directory)
+    }
+
+    /// Its directory with the shared caches.
+    #[must_use]
+    pub fn dir(&self) -> &WorkspaceDir {
+        &self.dir
+    }
+
+    /// Builds the prompt for a request. If it is cached and nothing it depends on has changed, the frozen text is the
+    /// same allocation, and only the time is formatted again.
+    ///
+    /// # Errors
+    /// If a required file cannot be read, a template fails, or the prompt exceeds its budget.
     pub fn build(&self, request: &Request) -> Result<Arc<Built>, WorkspaceError> {
         let snapshot = self.current.load();
         if let Some(ready) = self.ready_under(&snapshot, request) {
             return Ok(ready);
         }
         self.check_available()?;
-        let view = snapshot.of_agent(request.agent.as_deref())?;
-        let built = Arc::new(build::build(&view, &self.place, request)?);
-        if built.repeatable && request.state.is_none() && request.ordered_context.is_none() {
+        let view = snapshot.of_agent(request.speaker.agent.as_deref())?;
+        let built = Arc::new(build::build(&view, &self.dir, request)?);
+        if built.repeatable && request.state.is_none() {
             let key = PromptKey::of(&snapshot, request);
-            self.ready.insert(key, Ready::new(Arc::clone(&built), &request.now));
+            self.ready.insert(key, CachedPrompt::new(Arc::clone(&built), &request.now));
         }
         Ok(built)
     }
 
-    /// The same for somebody who tries something out: neither taken from what is kept ready nor kept, where it would push out
-    /// what others come back for.
+    /// As [`Workspace::build`], but without the cache, for previews: they would evict prompts in use.
     ///
     /// # Errors
     /// As [`Workspace::build`].
     pub fn build_once(&self, request: &Request) -> Result<Arc<Built>, WorkspaceError> {
         self.check_available()?;
-        let view = self.current.load().of_agent(request.agent.as_deref())?;
-        Ok(Arc::new(build::build(&view, &self.place, request)?))
+        let view = self.current.load().of_agent(request.speaker.agent.as_deref())?;
+        Ok(Arc::new(build::build(&view, &self.dir, request)?))
     }
 
-    /// The same, if it takes no time: the prompt was made before. `None` says nothing about whether it can be made.
+    /// The cached prompt for a request. `None` does not mean that it cannot be built.
     #[must_use]
     pub fn ready(&self, request: &Request) -> Option<Arc<Built>> {
         self.ready_under(&self.current.load(), request)
     }
 
     fn ready_under(&self, snapshot: &Snapshot, request: &Request) -> Option<Arc<Built>> {
-        if request.state.is_some() || request.ordered_context.is_some() {
+        if request.state.is_some() {
             return None;
         }
         let key = PromptKey::of(snapshot, request);
@@ -349,25 +270,26 @@ impl Workspace {
         Some(ready.built)
     }
 
-    /// Whether the directory is still where it was opened.
+    /// Checks that the directory is still at the path it was opened at.
     ///
     /// # Errors
     /// [`WorkspaceError::Unavailable`] if it was removed or replaced.
     pub fn check_available(&self) -> Result<(), WorkspaceError> {
-        let gone = |reason| WorkspaceError::Unavailable { path: self.place.directory.clone(), reason };
+        let gone = |reason| WorkspaceError::Unavailable { path: self.dir.directory.clone(), reason };
         self.files.root.check_in_place().map_err(gone)
     }
 
-    /// Why the configuration in force is not the one on disk, or the directory is gone; as last seen by
+    /// Why the configuration in force differs from the one on disk, or that the directory is gone; as of the last
     /// [`Workspace::refresh`].
     #[must_use]
     pub fn problem(&self) -> Option<WorkspaceError> {
         self.current.load().config_version.refused.clone()
     }
 
-    /// Looks whether files have changed, and if so starts a new snapshot. While the directory is gone nothing is read.
-    pub fn refresh(&self) -> Refreshed {
-        let _alone = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Checks for changed files, and starts a new snapshot if there are any. Reads nothing while the directory is
+    /// missing.
+    pub fn refresh(&self) -> RefreshOutcome {
+        let _alone = self.refreshing.lock();
         let current = self.current.load_full();
         if let Err(gone) = self.check_available() {
             return self.refuse(&current, gone.clone(), Err(gone));
@@ -377,38 +299,38 @@ impl Workspace {
             Err(_) => config_file::text(&self.files),
         };
         let text = config_file::hash(&written);
-        let files = current.files_differ(&self.place);
+        let files = current.files_differ(&self.dir);
         if text == current.config_version.text {
             if !files {
-                return Refreshed::Unchanged;
+                return RefreshOutcome::Unchanged;
             }
             self.swap(&current, Arc::clone(&current.config), current.config_version.clone());
-            return Refreshed::Changed { sections: Vec::new(), files };
+            return RefreshOutcome::Changed { sections: Vec::new(), files };
         }
-        match config_file::parse(written, &self.has_config, &current.config.home) {
+        match config_file::parse_again(written, &self.has_config, &current.config) {
             Ok(config) => {
                 let sections = current.config.sections.changed(&config.sections);
-                let told = !sections.is_empty() || files || current.config_version.refused.is_some();
+                let changed = !sections.is_empty() || files || current.config_version.refused.is_some();
                 self.swap(&current, Arc::new(config), ConfigVersion { text, refused: None });
-                if told { Refreshed::Changed { sections, files } } else { Refreshed::Unchanged }
+                if changed { RefreshOutcome::Changed { sections, files } } else { RefreshOutcome::Unchanged }
             }
             Err(error) => self.refuse(&current, error, text),
         }
     }
 
-    /// Keeps the configuration in force and remembers why; each version is reported once.
+    /// Keeps the configuration in force and records the error; each version is reported once.
     fn refuse(
         &self,
         current: &Snapshot,
         error: WorkspaceError,
         text: Result<ContentHash, WorkspaceError>,
-    ) -> Refreshed {
+    ) -> RefreshOutcome {
         if text == current.config_version.text {
-            return Refreshed::Unchanged;
+            return RefreshOutcome::Unchanged;
         }
         let version = ConfigVersion { text, refused: Some(error.clone()) };
         self.swap(current, Arc::clone(&current.config), version);
-        Refreshed::Refused(error)
+        RefreshOutcome::Refused(error)
     }
 
     fn swap(&self, current: &Snapshot, config: Arc<Config>, version: ConfigVersion) {
@@ -416,19 +338,16 @@ impl Workspace {
         self.current.store(Arc::new(next));
     }
 
-    /// A template rendered once, outside any blueprint, at the owner's trust. Jinja includes come from `folder`.
+    /// Renders a template outside any blueprint, with the owner's trust.
     ///
     /// # Errors
     /// If it does not parse or render.
     pub fn render_template(
         &self,
-        name: &str,
-        text: Arc<str>,
-        dialect: Dialect,
-        (folder, request): (Option<&Root>, &Request),
+        template: build::TemplateInput<'_>,
+        request: &Request,
     ) -> Result<build::Rendered, WorkspaceError> {
-        let template = build::Once { name, text, dialect, folder };
-        let view = self.current.load().of_agent(request.agent.as_deref())?;
-        build::render_once(&view, &self.place, request, template)
+        let view = self.current.load().of_agent(request.speaker.agent.as_deref())?;
+        build::render_once(&view, &self.dir, request, template)
     }
 }

@@ -1,12 +1,12 @@
-//! Why a command did not do what it was asked, and the exit code that says so.
+//! Why a command failed, and its exit code.
 
 use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use foreword_agent::background::workflows::WorkflowError;
 use foreword_agent::error::AgentError;
-use foreword_agent::workflows::WorkflowError;
 use foreword_core::failure::{OwnerOnly, OwnerProof};
 use foreword_core::workflow::CannotResume;
 use foreword_prompt::diagnostic::excerpt;
@@ -16,18 +16,17 @@ use foreword_workspace::document::DocumentError;
 use foreword_workspace::error::WorkspaceError;
 use serde_json::{Value, json};
 
-/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The words on the command line make no sense.
+    /// The command line is invalid.
     Usage { message: String, help: String },
-    /// The configuration, a template or a file it names is refused.
+    /// The configuration, a template or a file it names is invalid.
     Refused(WorkspaceError),
-    /// The store could not do it.
-    Stored(StoreError),
-    /// Several places in a text are wrong.
+    /// A store operation failed.
+    Store(StoreError),
+    /// A document has several problems.
     Problems(Vec<DocumentError>),
-    /// What was asked for could not be done.
+    /// Any other failure.
     Failed { message: String, help: String },
 }
 
@@ -40,10 +39,10 @@ impl Failure {
         Self::Failed { message: message.into(), help: help.into() }
     }
 
-    /// What the reader of the command line has to say, without its layout for people.
+    /// Clap's message and tip, without the layout for terminals.
     pub(crate) fn of_command_line(error: &clap::Error) -> Self {
         if error.kind() == ErrorKind::MissingSubcommand {
-            return Self::usage("no command is named", "see `foreword --help`");
+            return Self::usage("no command given", "see `foreword --help`");
         }
         let text = error.render().to_string();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -63,19 +62,19 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Failed { .. } | Self::Stored(_) => ExitCode::from(1),
+            Self::Failed { .. } | Self::Store(_) => ExitCode::from(1),
             Self::Usage { .. } => ExitCode::from(2),
             Self::Refused(_) | Self::Problems(_) => ExitCode::from(3),
         }
     }
 
-    /// Each problem by itself: a refused configuration can have several.
+    /// All problems: an invalid configuration can have several.
     pub(crate) fn problems(&self) -> Vec<Problem> {
         match self {
             Self::Usage { message, help } => vec![Problem::plain("usage", message, Some(help))],
             Self::Failed { message, help } => vec![Problem::plain("failed", message, Some(help))],
-            Self::Stored(error) => {
-                vec![Problem::plain("storage", &error.to_string(), Some(&way_out(error).to_owned()))]
+            Self::Store(error) => {
+                vec![Problem::plain("storage", &error.to_string(), Some(&store_error_help(error).to_owned()))]
             }
             Self::Refused(WorkspaceError::Config(problems)) | Self::Problems(problems) => {
                 problems.iter().map(Problem::of_document).collect()
@@ -85,8 +84,8 @@ impl Failure {
     }
 }
 
-/// What to do about an error of the store, in the words of this program.
-fn way_out(error: &StoreError) -> &'static str {
+/// The help for a store error, in terms of `foreword` commands.
+fn store_error_help(error: &StoreError) -> &'static str {
     match error {
         StoreError::NotFound { what: "template version", .. } => "see `foreword template history`",
         StoreError::NotFound { what: "layer version", .. } => "see `foreword layers history`",
@@ -99,7 +98,7 @@ fn way_out(error: &StoreError) -> &'static str {
     }
 }
 
-/// The cause of something that failed. Whoever is at the terminal reads the workspace's files and its store anyway.
+/// The cause of a failure. It is always shown at a terminal: its user can read the workspace's files and store anyway.
 pub(crate) fn at_terminal(cause: &OwnerOnly<String>) -> &str {
     cause.reveal(OwnerProof::at_terminal())
 }
@@ -107,28 +106,30 @@ pub(crate) fn at_terminal(cause: &OwnerOnly<String>) -> &str {
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         match error {
-            AgentError::Store(error) => Self::Stored(error),
+            AgentError::Store(error) => Self::Store(error),
             AgentError::Workspace(error) => Self::Refused(error),
             AgentError::Workflow(error @ WorkflowError::Parameters(_)) => {
                 Self::usage(error.to_string(), "see `foreword workflows show NAME`")
             }
             AgentError::Workflow(error) => {
-                let help = workflow_way_out(&error);
+                let help = workflow_error_help(&error);
                 Self::failed(error.to_string(), help)
             }
             AgentError::Settings(error) => Self::usage(error.to_string(), error.help_for_owner()),
-            AgentError::NoWords => Self::usage(error.to_string(), "say something"),
+            AgentError::NoWords => Self::usage(error.to_string(), "write a message"),
             other => {
                 let help = match &other {
-                    AgentError::TooLong { .. } => "the agent reads files of the workspace: say `read FILE`",
-                    AgentError::NothingToCompact(_) => "say something first",
+                    AgentError::TooLong { .. } => {
+                        "put the text in a file of the workspace and ask the agent to read it"
+                    }
+                    AgentError::NothingToCompact(_) => "send a message first",
                     AgentError::Busy(_) => "Ctrl-C stops it",
-                    AgentError::NoSummary(_) => "nothing has changed; try it again in a while",
+                    AgentError::NoSummary(_) => "nothing has changed; try again later",
                     AgentError::AgentGone { .. }
                     | AgentError::OtherAgent { .. }
                     | AgentError::OneAgent
                     | AgentError::SameAgent { .. } => "see `foreword agents`",
-                    AgentError::PassedThrough(_) => "begin another one: leave `--conversation` out",
+                    AgentError::PassedThrough(_) => "start a new one: omit `--conversation`",
                     AgentError::NotTrusted { .. } => "ask the owner to do it",
                     AgentError::Model(_) => "check `agent.model` and `providers` in foreword.yaml",
                     _ => "see `foreword chat --help`",
@@ -139,27 +140,25 @@ impl From<AgentError> for Failure {
     }
 }
 
-fn workflow_way_out(error: &WorkflowError) -> String {
+fn workflow_error_help(error: &WorkflowError) -> String {
     match error {
         WorkflowError::Resume(CannotResume::InDoubt(_)) => {
             "`foreword workflows status RUN` shows it; then resume with --redo or --skip".to_owned()
         }
-        WorkflowError::FileChanged { .. } => "add --force to go on all the same, or run it anew".to_owned(),
-        WorkflowError::UnderWay { .. } => {
-            "wait for it, or until its node has been silent for a while".to_owned()
-        }
+        WorkflowError::FileChanged { .. } => "add --force to resume anyway, or start a new run".to_owned(),
+        WorkflowError::UnderWay { .. } => "wait until it ends, or until its node's lease expires".to_owned(),
         WorkflowError::Unknown { .. } | WorkflowError::Parameters(_) | WorkflowError::Chain(_) => {
             "see `foreword workflows`".to_owned()
         }
-        WorkflowError::Resume(CannotResume::NothingToSkip) => "leave --skip out".to_owned(),
+        WorkflowError::Resume(CannotResume::NothingToSkip) => "omit --skip".to_owned(),
         WorkflowError::HasEnded(run) => format!("see `foreword workflows status {run}`"),
-        WorkflowError::Unreadable(_) => "run the workflow anew".to_owned(),
+        WorkflowError::Unreadable(_) => "start a new run".to_owned(),
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::Stored(error)
+        Self::Store(error)
     }
 }
 
@@ -169,13 +168,12 @@ impl From<WorkspaceError> for Failure {
     }
 }
 
-/// One problem, as people and programs read it.
+/// A problem to print, as text or JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    /// File, line and column.
     pub(crate) place: Option<(String, usize, usize)>,
     /// The line with a caret.
     pub(crate) excerpt: Option<String>,
@@ -191,7 +189,7 @@ impl Problem {
             WorkspaceError::Template(template) => Self {
                 code: "template",
                 message: template.message.clone(),
-                help: template.help.clone().or_else(|| at_the_mark(&template.file)),
+                help: template.help.clone().or_else(|| default_help(&template.file)),
                 place: Some((template.file.to_string(), template.at.line, template.at.column)),
                 excerpt: Some(excerpt(
                     &template.text,
@@ -204,7 +202,9 @@ impl Problem {
                 Self::plain("resolution", &error.to_string(), error.help().as_ref())
             }
             WorkspaceError::Access(_) => Self::plain("access", &error.to_string(), error.help().as_ref()),
-            WorkspaceError::Unavailable { .. } | WorkspaceError::ConfigMissing => {
+            WorkspaceError::Unavailable { .. }
+            | WorkspaceError::ConfigMissing
+            | WorkspaceError::ConfigEmpty => {
                 Self::plain("workspace", &error.to_string(), error.help().as_ref())
             }
             WorkspaceError::Prompt(_) => Self::plain("budget", &error.to_string(), error.help().as_ref()),
@@ -218,7 +218,7 @@ impl Problem {
         Self {
             code: "configuration",
             message: document.message.clone(),
-            help: document.help.clone().or_else(|| at_the_mark(&document.file)),
+            help: document.help.clone().or_else(|| default_help(&document.file)),
             place: Some((document.file.clone(), document.at.line, document.at.column)),
             excerpt: Some(document.excerpt()),
         }
@@ -238,9 +238,9 @@ impl Problem {
     }
 }
 
-/// The way out of a problem that names none: there always is a place to go and look.
-fn at_the_mark(file: &str) -> Option<String> {
-    Some(format!("correct `{file}` at the marked place"))
+/// The help for a problem without its own.
+fn default_help(file: &str) -> Option<String> {
+    Some(format!("fix `{file}` at the marked position"))
 }
 
 impl fmt::Display for Problem {

@@ -1,26 +1,26 @@
-//! The command line. The only place that reads the environment, the clock and chance; what it decides is in the
-//! crates below.
+//! The `foreword` program. Only this crate reads the environment, the clock and the random number generator; the logic
+//! is in the library crates.
 
 mod chat;
 mod cli;
 mod command;
-mod demo_files;
 mod failure;
-mod looking;
+mod logging;
+mod mcp_servers;
 mod models;
 mod name_hints;
-mod observing;
 mod occasion;
 mod output;
-mod running;
+mod process_context;
+mod running_agent;
 mod signals;
 mod store_watch;
-mod stored;
 mod telemetry;
 mod text_input;
 mod token_use;
-mod tool_servers;
-mod world;
+mod viewer;
+mod workspace_files;
+mod workspace_store;
 
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::world::{Unmarked, World};
+use crate::process_context::{ProcessContext, Unmarked};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -54,50 +54,52 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the words on the command line ask for JSON, though they make no sense otherwise.
+/// Whether the command line has `--json`, even if it does not parse.
 fn asks_for_json() -> bool {
     std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
-    let world =
-        World::read(cli.workspace.as_deref(), if cli.here { Unmarked::Allowed } else { Unmarked::Refused })?;
-    if let Some(notice) = world.overridden_by_environment() {
+    let process = ProcessContext::read(
+        cli.workspace.as_deref(),
+        if cli.here { Unmarked::Allowed } else { Unmarked::Refused },
+    )?;
+    if let Some(notice) = process.overridden_by_environment() {
         output.warn(&notice);
     }
     match &cli.command {
-        Command::Init(args) => command::init::run(args, &world, output),
-        Command::Build(args) => command::build::run(args, &world, output),
-        Command::Render(args) => command::render::run(args, &world, output),
-        Command::Explain(args) => command::explain::run(args, &world, output),
-        Command::Diff(args) => command::diff::run(args, &world, output),
-        Command::Simulate(args) => command::simulate::run(args, &world, output),
-        Command::Chat(args) => command::chat::run(args, &world, output),
-        Command::Run => command::run::run(&world, output),
-        Command::Serve(args) => command::serve::run(args, &world, output),
-        Command::Mcp(args) => command::mcp::run(args, &world, output),
-        Command::Token(command) => command::token::run(command, &world, output),
-        Command::Schedules(args) => command::schedules::run(args, &world, output),
-        Command::Status(args) => command::status::run(args, &world, output),
-        Command::Logs(args) => command::logs::run(args, &world, output),
-        Command::Trace(args) => command::trace::run(args, &world, output),
-        Command::Cache(args) => command::cache::run(args, &world, output),
-        Command::Cost(args) => command::cost::run(args, &world, output),
-        Command::Tools(args) => command::tools::run(args, &world, output),
-        Command::Check => command::check::run(&world, output),
-        Command::Template(command) => command::template::run(command, &world, output),
-        Command::Agents(args) => command::agents::run(args, &world, output),
-        Command::Layers(args) => command::layers::run(args, &world, output),
-        Command::Memory(command) => command::memory::run(command, &world, output),
-        Command::Workflows(args) => command::workflows::run(args, &world, output),
-        Command::Conversations(command) => command::conversations::run(command, &world, output),
-        Command::Skills(args) => command::skills::run(args, &world, output),
-        Command::Senders(command) => command::senders::run(command, &world, output),
-        Command::Inbox(command) => command::inbox::run(command, &world, output),
-        Command::Outbox(command) => command::outbox::run(command, &world, output),
-        Command::Tick => command::tick::run(&world, output),
-        Command::Export(command) => command::export::run(command, &world, output),
-        Command::Store(command) => command::store::run(command, &world, output),
+        Command::Init(args) => command::init::run(args, &process, output),
+        Command::Build(args) => command::build::run(args, &process, output),
+        Command::Render(args) => command::render::run(args, &process, output),
+        Command::Explain(args) => command::explain::run(args, &process, output),
+        Command::Diff(args) => command::diff::run(args, &process, output),
+        Command::Simulate(args) => command::simulate::run(args, &process, output),
+        Command::Chat(args) => command::chat::run(args, &process, output),
+        Command::Run => command::run::run(&process, output),
+        Command::Serve(args) => command::serve::run(args, &process, output),
+        Command::Mcp(args) => command::mcp::run(args, &process, output),
+        Command::Token(command) => command::token::run(command, &process, output),
+        Command::Schedules(args) => command::schedules::run(args, &process, output),
+        Command::Status(args) => command::status::run(args, &process, output),
+        Command::Logs(args) => command::logs::run(args, &process, output),
+        Command::Trace(args) => command::trace::run(args, &process, output),
+        Command::Cache(args) => command::cache::run(args, &process, output),
+        Command::Cost(args) => command::cost::run(args, &process, output),
+        Command::Tools(args) => command::tools::run(args, &process, output),
+        Command::Check => command::check::run(&process, output),
+        Command::Template(command) => command::template::run(command, &process, output),
+        Command::Agents(args) => command::agents::run(args, &process, output),
+        Command::Layers(args) => command::layers::run(args, &process, output),
+        Command::Memory(command) => command::memory::run(command, &process, output),
+        Command::Workflows(args) => command::workflows::run(args, &process, output),
+        Command::Conversations(command) => command::conversations::run(command, &process, output),
+        Command::Skills(args) => command::skills::run(args, &process, output),
+        Command::Senders(command) => command::senders::run(command, &process, output),
+        Command::Inbox(command) => command::inbox::run(command, &process, output),
+        Command::Outbox(command) => command::outbox::run(command, &process, output),
+        Command::Tick => command::tick::run(&process, output),
+        Command::Export(command) => command::export::run(command, &process, output),
+        Command::Store(command) => command::store::run(command, &process, output),
         Command::Schema => command::schema::run(output),
         Command::Completions { shell } => command::completions::run(*shell, output),
     }

@@ -1,25 +1,26 @@
-//! The models this program can call: the one that needs nothing, and whatever providers the configuration names, with
-//! their keys out of the environment.
+//! The models this program can call: the built-in offline model, and the configured providers with their keys from the
+//! environment.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use foreword_agent::clock_and_rng::{ClockAndRng, Machine};
 use foreword_agent::models::Models;
-use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_core::model::{ErrorKind, Model, ModelError};
 use foreword_core::models::ModelId;
 use foreword_core::provider::{KeySource, Provider, Secret};
+use foreword_offline::OfflineModel;
 use foreword_providers::HttpModel;
-use foreword_providers::offline::OfflineModel;
 use foreword_workspace::config::Config;
+use parking_lot::Mutex;
 
-/// The provider that is this program itself.
+/// The name of the built-in provider.
 const OFFLINE: &str = "offline";
 
-/// All models that can be called from here.
+/// The models of this process.
 pub(crate) struct Registry {
     offline: Arc<OfflineModel>,
-    /// Connections are kept for as long as the configuration says the same of a provider.
+    /// Clients by provider, reused until the provider's configuration changes.
     connected: Mutex<BTreeMap<String, (Provider, Arc<HttpModel>)>>,
 }
 
@@ -36,14 +37,14 @@ impl Models for Registry {
         }
         let Some(provider) = config.providers.get(id.provider()) else {
             let known: Vec<&str> = config.providers.keys().map(|name| &**name).collect();
-            let message = format!("there is no such provider; known here: {}", known.join(", "));
+            let message = format!("unknown provider; configured: {}", known.join(", "));
             return Err(not_configured(id.provider(), message));
         };
-        let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connected = self.connected.lock();
         if let Some((_, model)) = connected.get(id.provider()).filter(|(known, _)| known == provider) {
             return Ok(Arc::clone(model) as Arc<dyn Model>);
         }
-        let clock = Arc::new(|| (&Machine as &dyn Surroundings).timestamp());
+        let clock = Arc::new(|| (&Machine as &dyn ClockAndRng).timestamp());
         let model = Arc::new(HttpModel::new(provider.clone(), key(provider)?, clock)?);
         connected.insert(id.provider().to_owned(), (provider.clone(), Arc::clone(&model)));
         Ok(model)
@@ -56,7 +57,7 @@ fn key(provider: &Provider) -> Result<Option<Secret>, ModelError> {
         KeySource::Written(secret) => Ok(Some(secret.clone())),
         KeySource::Environment(variable) => match std::env::var(variable) {
             Ok(key) if !key.trim().is_empty() => Ok(Some(Secret::new(key.trim()))),
-            _ => Err(not_configured(&provider.name, format!("its key is missing: set `{variable}`"))),
+            _ => Err(not_configured(&provider.name, format!("missing API key: set `{variable}`"))),
         },
     }
 }

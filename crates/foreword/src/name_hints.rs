@@ -1,5 +1,5 @@
-//! Warnings about channels, agents and models on the command line that nothing knows, with the nearest known name. All of
-//! them are allowed; a typo should not pass in silence.
+//! Warnings about unknown channels, agents and models on the command line, with the nearest known name. They are
+//! allowed, but may be typos.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use foreword_workspace::config::Config;
 use crate::cli::OccasionArgs;
 use crate::output::Output;
 
-/// The provider that is part of the program.
+/// The name of the built-in provider.
 const OFFLINE: &str = "offline";
 /// The channel of this terminal.
 const TERMINAL: &str = "terminal:default";
-/// The blueprint that finds a prompt file by the agent's name, whatever that is.
+/// The blueprint that looks up a prompt file by the agent's name, so that every name is valid.
 const NAMED_FILES: &str = "agent";
 
-/// What a command line names.
+/// The names on a command line.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Names<'a> {
     pub(crate) user: Option<&'a str>,
@@ -38,7 +38,7 @@ impl<'a> From<&'a OccasionArgs> for Names<'a> {
 }
 
 impl Names<'_> {
-    /// Warns about each name that `config` does not know.
+    /// Warns about each name that is not in `config`.
     pub(crate) fn warn(&self, config: &Config, output: &Output) {
         let hints = [self.channel_hint(config), self.agent_hint(config), self.model_hint(config)];
         for hint in hints.into_iter().flatten() {
@@ -46,7 +46,7 @@ impl Names<'_> {
         }
     }
 
-    /// The channel decides who speaks, unless a user is named; then only its family counts.
+    /// Without a user the channel decides who the user is. With one, only the channel's family counts.
     fn channel_hint(&self, config: &Config) -> Option<String> {
         let channel = self.channel?;
         let known: Vec<&str> = config
@@ -62,22 +62,22 @@ impl Names<'_> {
         let shown = display_line(channel, 80);
         if self.user.is_none() {
             let near = suggestion(did_you_mean(channel, known));
-            return Some(format!("nobody here writes from `{shown}`, so this is `public`{near}"));
+            return Some(format!("no user has the channel `{shown}`, so trust is `public`{near}"));
         }
         let families: BTreeSet<&str> = known.iter().map(|known| family(known)).collect();
         let near = did_you_mean(family(channel), families.iter().copied())
             .filter(|near| *near != family(channel))?;
-        Some(format!("nobody here writes from a channel such as `{shown}`{}", suggestion(Some(near))))
+        Some(format!("no user has a channel such as `{shown}`{}", suggestion(Some(near))))
     }
 
-    /// Where there are several agents an unknown one is an error, with its own hint.
+    /// With several agents an unknown one is an error instead, with its own hint.
     fn agent_hint(&self, config: &Config) -> Option<String> {
         let (agent, own) = (self.agent?, &*config.agent.name);
-        if agent == own || config.roster.has_company() || &*config.blueprint.name == NAMED_FILES {
+        if agent == own || config.roster.has_several() || &*config.blueprint.name == NAMED_FILES {
             return None;
         }
         let near = did_you_mean(agent, [own])?;
-        Some(format!("the agent here is not called `{}`{}", display_line(agent, 80), suggestion(Some(near))))
+        Some(format!("unknown agent `{}`{}", display_line(agent, 80), suggestion(Some(near))))
     }
 
     fn model_hint(&self, config: &Config) -> Option<String> {
@@ -87,19 +87,19 @@ impl Names<'_> {
         let Some((provider, _)) = model.split_once('/') else {
             let with_provider = known.iter().copied().find(|known| known.ends_with(&format!("/{model}")));
             let near = with_provider.or_else(|| did_you_mean(model, known));
-            return Some(format!("model `{shown}` names no provider{}", suggestion(near)));
+            return Some(format!("model `{shown}` has no provider prefix{}", suggestion(near)));
         };
         let providers: Vec<&str> = config.providers.keys().map(|name| &**name).chain([OFFLINE]).collect();
         if !providers.contains(&provider) {
             let near = suggestion(did_you_mean(provider, providers));
             let provider = display_line(provider, 80);
-            return Some(format!("nobody serves `{shown}`: there is no provider `{provider}`{near}"));
+            return Some(format!("unknown provider `{provider}` in `{shown}`{near}"));
         }
         if config.models.find(model).is_some() {
             return None;
         }
         let near = did_you_mean(model, known)?;
-        Some(format!("model `{shown}` is not known{}", suggestion(Some(near))))
+        Some(format!("unknown model `{shown}`{}", suggestion(Some(near))))
     }
 }
 

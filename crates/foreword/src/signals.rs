@@ -1,8 +1,8 @@
-//! What tells a process to stop: Ctrl-C, and on Unix a request to terminate. Once listened for, neither ends it by itself.
+//! Signals that stop the process: Ctrl-C, and SIGTERM on Unix. Once listened for, they no longer end the process by
+//! themselves.
 
 use std::io;
 
-/// What tells a process to stop.
 #[cfg(unix)]
 pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -24,7 +24,6 @@ impl Signals {
     }
 }
 
-/// What tells a process to stop.
 #[cfg(windows)]
 pub(crate) struct Signals(tokio::signal::windows::CtrlC);
 

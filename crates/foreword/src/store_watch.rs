@@ -1,14 +1,14 @@
-//! Makes failures of the store visible where they don't depend on it: on standard error, in the log, as events once they
-//! can be stored again. Tries a failing store until it can be written.
+//! Reports failures of the store where reporting does not depend on it: on standard error, in the log, and as events
+//! once they can be stored again. Probes a failing store until writes succeed.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_agent::surroundings::Surroundings;
+use foreword_agent::clock_and_rng::ClockAndRng;
 use foreword_core::event::{Event, EventType, Level};
 use foreword_core::id::NodeId;
 use foreword_observe::recorder::Recorder;
-use foreword_store::health::{Failure as StoreFailure, HealthChange};
+use foreword_store::health::{HealthChange, StoreFailure};
 use foreword_store::store::Store;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
@@ -17,21 +17,20 @@ use tokio::task::AbortHandle;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// How often a failing store is tried.
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Follows the store's health until the task is ended. Needs a runtime around it.
+/// Watches the store's health until the task is aborted. Must be called within a runtime.
 pub(crate) fn start(
     store: &Store,
     node: &NodeId,
     recorder: &Recorder,
-    surroundings: &Arc<dyn Surroundings>,
+    clock_and_rng: &Arc<dyn ClockAndRng>,
 ) -> AbortHandle {
     let watch = Watch {
         store: store.clone(),
         node: node.clone(),
         recorder: recorder.clone(),
-        surroundings: Arc::clone(surroundings),
+        clock_and_rng: Arc::clone(clock_and_rng),
     };
     tokio::spawn(watch.run()).abort_handle()
 }
@@ -40,7 +39,7 @@ struct Watch {
     store: Store,
     node: NodeId,
     recorder: Recorder,
-    surroundings: Arc<dyn Surroundings>,
+    clock_and_rng: Arc<dyn ClockAndRng>,
 }
 
 impl Watch {
@@ -51,8 +50,8 @@ impl Watch {
             let change = tokio::select! {
                 change = changes.recv() => change,
                 () = tokio::time::sleep(PROBE_INTERVAL), if failing => {
-                    // Its result changes the health, which is heard of next.
-                    let _ = self.store.probe(&self.node, self.surroundings.timestamp()).await;
+                    // The result changes the health, which the loop reads next.
+                    let _ = self.store.probe(&self.node, self.clock_and_rng.timestamp()).await;
                     continue;
                 }
             };
@@ -72,13 +71,13 @@ impl Watch {
             level: Level::Error,
             error: Some(failure.error.to_string()),
             metadata: Some(json!({ "fault": failure.fault.as_str(), "help": failure.error.help() })),
-            ..Event::new(EventType::StoreFailed, self.surroundings.timestamp())
+            ..Event::new(EventType::StoreFailed, self.clock_and_rng.timestamp())
         });
         Output::new(false).failure(&Failure::from(failure.error.clone()));
     }
 
     fn recovered(&self) {
-        self.recorder.record(Event::new(EventType::StoreRecovered, self.surroundings.timestamp()));
-        Output::new(false).say("the store can be written again");
+        self.recorder.record(Event::new(EventType::StoreRecovered, self.clock_and_rng.timestamp()));
+        Output::new(false).print_stderr("the store accepts writes again");
     }
 }

@@ -4,26 +4,33 @@
 //! Uses the standard library only, and looks at text, not at meaning: what the compiler and its lints can hold is
 //! held by them.
 
+#[path = "tidy/language.rs"]
+mod language;
 #[path = "tidy/manifest.rs"]
 mod manifest;
+#[path = "tidy/module_graph.rs"]
+mod module_graph;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use manifest::{Kind, Manifest};
+use module_graph::ModuleGraph;
 
 /// Names that say nothing about what is inside.
 const EMPTY_NAMES: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "manager", "misc"];
 
 /// Which of our crates each may know. Dependencies point down only.
-const MAY_KNOW: [(&str, &[&str]); 12] = [
+const MAY_KNOW: [(&str, &[&str]); 14] = [
     ("foreword-prompt", &[]),
     ("foreword-core", &["foreword-prompt"]),
+    ("foreword-tls", &[]),
     ("foreword-workspace", &["foreword-core", "foreword-prompt"]),
-    ("foreword-store", &["foreword-core", "foreword-prompt"]),
-    ("foreword-providers", &["foreword-core", "foreword-prompt"]),
-    ("foreword-observe", &["foreword-core", "foreword-prompt"]),
+    ("foreword-store", &["foreword-core", "foreword-prompt", "foreword-tls"]),
+    ("foreword-providers", &["foreword-core", "foreword-prompt", "foreword-tls"]),
+    ("foreword-offline", &["foreword-core", "foreword-prompt"]),
+    ("foreword-observe", &["foreword-core", "foreword-prompt", "foreword-tls"]),
     ("foreword-agent", BELOW_THE_AGENT),
     ("foreword-server", BELOW_THE_SERVER),
     ("foreword", EVERYTHING),
@@ -37,8 +44,10 @@ const EVERYTHING: &[&str] = &[
     "foreword-agent",
     "foreword-observe",
     "foreword-providers",
+    "foreword-offline",
     "foreword-store",
     "foreword-workspace",
+    "foreword-tls",
     "foreword-core",
     "foreword-prompt",
 ];
@@ -65,7 +74,7 @@ const IMPURE: [&str; 14] = [
 ];
 
 #[test]
-fn every_module_says_first_what_it_is_for() -> io::Result<()> {
+fn every_module_starts_with_its_purpose() -> io::Result<()> {
     // Build scripts are not looked at, nor what is under `tests/`: there the names of the tests say it.
     let silent = rust_files()?
         .into_iter()
@@ -74,7 +83,7 @@ fn every_module_says_first_what_it_is_for() -> io::Result<()> {
 }
 
 #[test]
-fn nothing_has_a_name_that_says_nothing() -> io::Result<()> {
+fn module_names_are_specific() -> io::Result<()> {
     let mut found = Vec::new();
     for file in rust_files()? {
         let path = file.path.strip_suffix(".rs").unwrap_or(&file.path);
@@ -106,7 +115,7 @@ fn crates_know_only_the_crates_below_them() -> io::Result<()> {
 }
 
 #[test]
-fn every_crate_is_held_to_the_lints_of_the_workspace() -> io::Result<()> {
+fn every_crate_uses_the_workspace_lints() -> io::Result<()> {
     let free = manifests()?
         .into_iter()
         .filter(|manifest| !manifest.name.is_empty() && !manifest.text.contains("[lints]\nworkspace = true"));
@@ -129,11 +138,11 @@ const RECORDS_CAUSES: [&str; 3] = [
     "crates/foreword-agent/src/",
 ];
 const SHOWS_CAUSES: [&str; 2] =
-    ["crates/foreword-server/src/live/happening.rs", "crates/foreword-server/src/problem.rs"];
-const ANSWERS: [&str; 2] = ["crates/foreword-agent/src/tools/", "crates/foreword-agent/src/visiting/"];
+    ["crates/foreword-server/src/live/stream_event.rs", "crates/foreword-server/src/problem.rs"];
+const ANSWERS: [&str; 2] = ["crates/foreword-agent/src/tools/", "crates/foreword-agent/src/external_client/"];
 
 #[test]
-fn causes_leave_their_type_only_where_readers_are_checked() -> io::Result<()> {
+fn error_causes_are_exposed_only_to_checked_readers() -> io::Result<()> {
     let starts = |path: &str, folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
     let wrong = |file: &SourceFile| {
         let may_record = starts(&file.path, &RECORDS_CAUSES) && !starts(&file.path, &ANSWERS);
@@ -156,26 +165,26 @@ fn causes_leave_their_type_only_where_readers_are_checked() -> io::Result<()> {
 fn every_invariant_names_a_test_that_exists() -> io::Result<()> {
     let tests: BTreeSet<String> =
         rust_files()?.iter().flat_map(|file| tests_in(&file.text).map(str::to_owned)).collect();
-    let map = read("ARCHITECTURE.md")?;
+    let map = read("docs/invariants.md")?;
     let rows = table_rows(&map, "## Invariants");
-    assert!(!rows.is_empty(), "ARCHITECTURE.md: a table under `## Invariants` is missing");
+    assert!(!rows.is_empty(), "docs/invariants.md: a table under `## Invariants` is missing");
     let mut found = Vec::new();
     for row in rows {
         let invariant = row.first().copied().unwrap_or_default();
         let held_by = row.last().map(|cell| in_backticks(cell)).unwrap_or_default();
         if held_by.is_empty() {
-            found.push(format!("ARCHITECTURE.md: no test is named for \"{invariant}\""));
+            found.push(format!("docs/invariants.md: no test is named for \"{invariant}\""));
         }
         let missing = held_by.into_iter().filter(|name| !tests.contains(*name));
         found.extend(
-            missing.map(|name| format!("ARCHITECTURE.md: there is no test `{name}`: \"{invariant}\"")),
+            missing.map(|name| format!("docs/invariants.md: there is no test `{name}`: \"{invariant}\"")),
         );
     }
     none(found)
 }
 
 #[test]
-fn every_dependency_has_a_reason_and_every_reason_a_dependency() -> io::Result<()> {
+fn every_dependency_is_explained_and_used() -> io::Result<()> {
     let page = read("docs/dependencies.md")?;
     let explained: BTreeSet<_> = page.lines().filter_map(explained_dependency).collect();
     let (manifests, package) = (manifests()?, read("web/package.json")?);
@@ -201,7 +210,7 @@ fn page_dependencies(package: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn the_libraries_of_the_page_are_found_in_its_manifest() {
+fn page_libraries_are_found_in_its_manifest() {
     let package = r#"{ "scripts": { "dev": "vite" },
       "dependencies": {
         "@codemirror/view": "^6",
@@ -214,7 +223,7 @@ fn the_libraries_of_the_page_are_found_in_its_manifest() {
 }
 
 #[test]
-fn every_link_and_picture_of_the_documentation_leads_to_a_file_that_is_there() -> io::Result<()> {
+fn documentation_links_lead_to_existing_files() -> io::Result<()> {
     let mut pages =
         vec!["README.md".into(), "ARCHITECTURE.md".into(), "CONTRIBUTING.md".into(), "CHANGELOG.md".into()];
     for folder in ["docs", "examples"] {
@@ -231,6 +240,25 @@ fn every_link_and_picture_of_the_documentation_leads_to_a_file_that_is_there() -
     none(found)
 }
 
+#[test]
+fn source_paths_in_the_documentation_exist() -> io::Result<()> {
+    let mut found = Vec::new();
+    let is_page = |path: &str| path.starts_with("docs/") || !path.contains('/');
+    for page in sources(&["md"])?.iter().filter(|page| is_page(&page.path)) {
+        let missing = page.text.lines().flat_map(in_backticks).filter(|word| is_missing_source(word));
+        found.extend(missing.map(|path| format!("{}: there is no `{path}`", page.path)));
+    }
+    none(found)
+}
+
+/// Whether `word` is the path of a source file, with or without `crates/`, that does not exist.
+fn is_missing_source(word: &str) -> bool {
+    let path = word.strip_prefix("crates/").unwrap_or(word);
+    let is_path =
+        path.split_once('/').is_some_and(|(name, rest)| is_ours(name) && !rest.contains([' ', '*']));
+    is_path && !repository().join("crates").join(path).exists()
+}
+
 /// The files that a page links to or shows.
 fn local_links(page: &str) -> impl Iterator<Item = &str> {
     let links = page.split("](").skip(1).filter_map(|behind| behind.split([')', '#', ' ']).next());
@@ -238,13 +266,13 @@ fn local_links(page: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn links_are_found_with_or_without_a_place_within_the_page() {
+fn links_are_found_with_and_without_anchors() {
     let page = "[a](b.md) ![c](d/e.png), [f](g.md#h) and [i](#j), [k](https://l.example/m)";
     assert_eq!(local_links(page).collect::<Vec<_>>(), ["b.md", "d/e.png", "g.md"]);
 }
 
 #[test]
-fn the_pure_crates_refuse_clocks_files_networks_threads_and_unordered_maps() -> io::Result<()> {
+fn pure_crates_reject_io_threads_and_unordered_maps() -> io::Result<()> {
     let root = read("clippy.toml")?;
     let mut found = Vec::new();
     for name in ["foreword-prompt", "foreword-core"] {
@@ -260,6 +288,143 @@ fn the_pure_crates_refuse_clocks_files_networks_threads_and_unordered_maps() -> 
         found.extend(lost.map(|setting| format!("{path}: repeat the root's `{setting}`")));
     }
     none(found)
+}
+
+/// The most modules that may use each other in a circle.
+const MAX_CYCLE: usize = 8;
+
+/// Where `std::time::Instant` is read: outside of tokio, or in an interface of a library. Elsewhere tokio's is used,
+/// which tests can pause.
+const REAL_CLOCKS: [&str; 10] = [
+    // Times a pure function in a test.
+    "crates/foreword-core/src/cache/tests/shapes.rs",
+    // Threads of their own.
+    "crates/foreword-observe/src/lines/queue.rs",
+    "crates/foreword-store/src/engine/sqlite/watch.rs",
+    "crates/foreword-workspace/src/variables/git.rs",
+    // The interface of the connection pool.
+    "crates/foreword-store/src/engine/postgres/pool.rs",
+    // Measured by benchmarks.
+    "crates/foreword-testkit/src/connection.rs",
+    "crates/foreword-testkit/src/received.rs",
+    // Progress on a terminal.
+    "crates/foreword/src/chat/wait_indicator.rs",
+    "crates/foreword/src/command/serve/demo/history.rs",
+    "crates/foreword/src/output/progress.rs",
+];
+
+#[test]
+fn std_instants_are_used_only_outside_tokio() -> io::Result<()> {
+    let uses = |line: &str| {
+        let path = line.split_once("std::time::").map_or("", |(_, path)| path);
+        path.starts_with("Instant") || path.starts_with('{') && path.contains("Instant")
+    };
+    let files = rust_files()?.into_iter().filter(|file| {
+        file.path.starts_with("crates/") && file.path.contains("/src/") && file.text.lines().any(uses)
+    });
+    let found: BTreeSet<String> = files.map(|file| file.path).collect();
+    let listed: BTreeSet<String> = REAL_CLOCKS.map(str::to_owned).into();
+    let new = found.difference(&listed).map(|path| format!("{path}: use `tokio::time::Instant`"));
+    let stale = listed.difference(&found).map(|path| format!("{path}: remove it from `REAL_CLOCKS`"));
+    none(new.chain(stale))
+}
+
+#[test]
+fn comments_and_pages_use_plain_english() -> io::Result<()> {
+    let mut found = Vec::new();
+    for file in sources(&["rs", "ts", "tsx"])? {
+        // The list of denied phrases itself, and types generated from the API document.
+        if file.path.ends_with("tidy/language.rs") || file.path.ends_with("schema.d.ts") {
+            continue;
+        }
+        for (line, text) in language::comments(&file.text) {
+            found.extend(
+                language::denied_phrases(text).map(|phrase| format!("{}:{line}: `{phrase}`", file.path)),
+            );
+        }
+    }
+    // Other pages are prompts and samples.
+    let is_page = |path: &str| path.starts_with("docs/") || !path.contains('/');
+    for file in sources(&["md"])?.iter().filter(|file| is_page(&file.path)) {
+        for (line, text) in language::prose(&file.text) {
+            found.extend(
+                language::denied_phrases(text).map(|phrase| format!("{}:{line}: `{phrase}`", file.path)),
+            );
+        }
+    }
+    none(found)
+}
+
+#[test]
+fn files_and_types_have_plain_names() -> io::Result<()> {
+    let mut found = Vec::new();
+    for file in &rust_files()? {
+        if file.path.contains("/src/") && language::is_participle(&file.path) {
+            found.push(format!("{}: name the file by a noun, or by the verb of its function", file.path));
+        }
+        let names = language::denied_names(&file.text);
+        found.extend(
+            names.map(|name| format!("{}: `{name}` hides what it is; use the field's term", file.path)),
+        );
+    }
+    none(found)
+}
+
+#[test]
+fn parameters_are_not_bundled_in_tuples() -> io::Result<()> {
+    let mut found = Vec::new();
+    // The test of this rule has examples.
+    for file in rust_files()?.iter().filter(|file| !file.path.ends_with("tidy/language.rs")) {
+        let functions = language::tuple_parameters(&file.text).into_iter();
+        found.extend(
+            functions.map(|name| format!("{}: `{name}`: pass plain arguments or a struct", file.path)),
+        );
+    }
+    none(found)
+}
+
+#[test]
+fn public_types_share_no_names() -> io::Result<()> {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in
+        rust_files()?.iter().filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/"))
+    {
+        for name in language::public_types(&file.text) {
+            places.entry(name.to_owned()).or_default().push(file.path.clone());
+        }
+    }
+    let shared = places.into_iter().filter(|(_, files)| files.len() > 1);
+    none(shared.map(|(name, files)| format!("`{name}` is declared in {}", files.join(", "))))
+}
+
+#[test]
+fn module_cycles_are_small() -> io::Result<()> {
+    let mut graphs: BTreeMap<String, ModuleGraph> = BTreeMap::new();
+    for file in rust_files()? {
+        let Some((name, path)) = file.path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"))
+        else {
+            continue;
+        };
+        graphs.entry(name.to_owned()).or_default().add(path, &file.text);
+    }
+    let mut found = Vec::new();
+    for (name, graph) in &graphs {
+        let large = graph.cycles().into_iter().filter(|modules| modules.len() > MAX_CYCLE);
+        found.extend(
+            large.map(|modules| format!("{name}: {} modules: {}", modules.len(), modules.join(", "))),
+        );
+    }
+    none(found)
+}
+
+/// Every file of ours whose name ends in one of these extensions.
+fn sources(extensions: &[&str]) -> io::Result<Vec<SourceFile>> {
+    let mut paths = Vec::new();
+    walk("", &mut paths)?;
+    paths.retain(|path| extensions.iter().any(|extension| path.rsplit('.').next() == Some(extension)));
+    paths.retain(|path| !path.contains("/dist/"));
+    paths.sort();
+    paths.into_iter().map(|path| Ok(SourceFile { text: read(&path)?, path })).collect()
 }
 
 /// Passes if there are no problems, and otherwise shows all of them at once.

@@ -1,5 +1,5 @@
-//! The floor: a proxy that does nothing but pass on, on the libraries that Foreword's is built on. It runs as this program
-//! under another name, so that its work is its own.
+//! The baseline: a bare pass-through proxy on the libraries that Foreword uses. Runs as this program in its own
+//! process, so that its CPU time is separate.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -19,7 +19,7 @@ use super::target::Target;
 use super::upstream::Upstream;
 use crate::{Found, Outcome};
 
-/// What this program is called with to be the floor.
+/// The argument that makes this program the baseline proxy.
 pub(crate) const WORD: &str = "be-the-floor";
 
 /// Starts it in front of the upstream.
@@ -31,10 +31,10 @@ pub(crate) fn start(upstream: &Upstream) -> Found<Target> {
         floor
     };
     let process = Arc::new(Process::start(command, Duration::from_secs(10))?);
-    Ok(Target::gateway(("bare proxy", process), ("/v1/chat/completions", String::new()), true))
+    Ok(Target::gateway("bare proxy", process, "/v1/chat/completions", String::new(), true))
 }
 
-/// Is the floor, until somebody ends it.
+/// Runs the baseline proxy until killed.
 pub(crate) fn be(port: &str, upstream: &str) -> Outcome {
     let (port, upstream): (u16, SocketAddr) = (port.parse()?, upstream.parse()?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -52,7 +52,7 @@ async fn serve(port: u16, upstream: SocketAddr) -> Outcome {
         let client = client.clone();
         let service = service_fn(move |request| pass(client.clone(), upstream, request));
         tokio::spawn(async move {
-            // A client that goes away is no news.
+            // Ignores disconnects.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
@@ -66,7 +66,7 @@ async fn pass(
     mut request: http::Request<Incoming>,
 ) -> Result<http::Response<Incoming>, hyper_util::client::legacy::Error> {
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    // An address and a path that was one make an address.
+    // An address with a valid path is a valid URI.
     *request.uri_mut() = format!("http://{upstream}{path}").parse::<Uri>().unwrap_or_default();
     client.request(request).await
 }

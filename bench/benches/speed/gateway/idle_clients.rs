@@ -1,4 +1,4 @@
-//! A thousand clients that listen and hear nothing.
+//! A thousand idle clients on open connections.
 
 use std::net::SocketAddr;
 use std::time::Duration;

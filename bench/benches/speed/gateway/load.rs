@@ -1,5 +1,5 @@
-//! Whoever asks: connections that are kept open, each sending a request as soon as the last was answered. As much HTTP/1.1 as
-//! the servers here speak, and nothing that costs.
+//! The load generator: keep-alive connections, each with one request at a time. A minimal HTTP/1.1 client, to cost
+//! little CPU.
 
 use std::io;
 use std::net::SocketAddr;
@@ -42,12 +42,12 @@ impl Body {
     }
 }
 
-/// What was seen.
+/// The measured latencies.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Load {
-    /// From the request to the last byte of its answer, sorted.
+    /// The times to the last byte, sorted.
     whole: Vec<Duration>,
-    /// To the first byte of the body, sorted.
+    /// The times to the first byte of the body, sorted.
     first: Vec<Duration>,
     elapsed: Duration,
 }
@@ -61,12 +61,12 @@ impl Load {
         self.count() as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// So many in a hundred were answered within this.
+    /// The latency at a percentile.
     pub(crate) fn percentile(&self, hundredth: usize) -> Duration {
         at(&self.whole, hundredth)
     }
 
-    /// The same for the first byte.
+    /// The time to the first byte at a percentile.
     pub(crate) fn first_byte(&self, hundredth: usize) -> Duration {
         at(&self.first, hundredth)
     }
@@ -79,21 +79,23 @@ fn at(sorted: &[Duration], hundredth: usize) -> Duration {
         .unwrap_or_default()
 }
 
-/// Asks on so many connections for so long.
+/// Sends requests on a number of connections for a duration.
 pub(crate) async fn run(
     address: SocketAddr,
     request: &[u8],
-    (connections, time): (usize, Duration),
+    connections: usize,
+    time: Duration,
 ) -> Found<Load> {
     let until = Instant::now() + time;
     ask(address, request, connections, Arc::new(move || Instant::now() < until)).await
 }
 
-/// Asks on so many connections, so often in all.
+/// Sends a number of requests in total on a number of connections.
 pub(crate) async fn run_so_many(
     address: SocketAddr,
     request: &[u8],
-    (connections, requests): (usize, usize),
+    connections: usize,
+    requests: usize,
 ) -> Found<Load> {
     let left = AtomicUsize::new(requests);
     let more =
@@ -145,7 +147,7 @@ async fn one_connection(
     Ok((whole, first))
 }
 
-/// Reads one answer; gives the time to the first byte of its body.
+/// Reads one response; returns the time to the first byte of its body.
 async fn read_answer(stream: &mut TcpStream, answer: &mut Vec<u8>, began: Instant) -> io::Result<Duration> {
     answer.clear();
     let head = loop {

@@ -1,6 +1,6 @@
-//! What it costs to have Foreword in the way: the drop-in endpoint of a real `foreword serve`, events and metering on, in
-//! front of an upstream that answers at once; next to a bare pass-through proxy on the same libraries, to LiteLLM's proxy and
-//! to Portkey's gateway, all in the same run and each in a process of its own.
+//! The overhead of Foreword as a proxy: the drop-in endpoint of `foreword serve`, with events and metering, in front
+//! of an upstream that responds at once. Compared with a bare pass-through proxy on the same libraries, LiteLLM's
+//! proxy and Portkey's gateway, in the same run, each in its own process.
 
 pub(crate) mod floor;
 mod idle_clients;
@@ -23,9 +23,9 @@ use self::upstream::Upstream;
 use crate::table::Table;
 use crate::{Found, Outcome};
 
-/// How long each figure is looked for.
+/// The duration of each measurement.
 const EACH: Duration = Duration::from_secs(2);
-/// How many requests the memory is watched over.
+/// The number of requests over which memory is measured.
 const MANY: usize = 100_000;
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
@@ -47,7 +47,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
         for target in targets.iter().filter(|target| target.can(way)) {
             let found = match figures(&runtime, target, way) {
                 Ok(found) => found,
-                // Somebody else's gateway that gives up does not keep the others from being measured.
+                // A failing third-party gateway does not stop the other measurements.
                 Err(error) if peers.targets.iter().any(|peer| std::ptr::eq(peer, *target)) => {
                     table.note(&format!("  {}: {error}", target.name));
                     continue;
@@ -55,25 +55,25 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
                 Err(error) => return Err(error),
             };
             let floor_figures = floor_figures.get_or_insert_with(|| found.clone());
-            report::line(table, target.name, &found, (&alone, floor_figures));
+            report::line(table, target.name, &found, &alone, floor_figures);
         }
     }
     memory(&runtime, &foreword.observe, table)?;
     idle_clients::measure(&runtime, &foreword, table)
 }
 
-/// What one target takes for one kind of request.
+/// Measures one target with one kind of request.
 fn figures(runtime: &Runtime, target: &Target, way: Way) -> Found<Figures> {
     let request = target.request(&way.body());
-    // Connections, caches and the allocator come to rest first.
-    runtime.block_on(load::run(target.address, &request, (4, EACH / 4)))?;
+    // Warms up connections, caches and the allocator.
+    runtime.block_on(load::run(target.address, &request, 4, EACH / 4))?;
     let before = target.memory();
-    let one = runtime.block_on(load::run(target.address, &request, (1, EACH)))?;
+    let one = runtime.block_on(load::run(target.address, &request, 1, EACH))?;
     let mut best = None;
     let (mut processor, mut requests) = (Duration::ZERO, 0);
     for concurrency in [4, 16, 64] {
         let spent = target.processor_time();
-        let many = runtime.block_on(load::run(target.address, &request, (concurrency, EACH)))?;
+        let many = runtime.block_on(load::run(target.address, &request, concurrency, EACH))?;
         processor += target.processor_time().saturating_sub(spent);
         requests += many.count();
         if many.percentile(99) < Duration::from_millis(10) || best.is_none() {
@@ -84,7 +84,7 @@ fn figures(runtime: &Runtime, target: &Target, way: Way) -> Found<Figures> {
     Ok(Figures { one, best, processor, requests, memory })
 }
 
-/// Whether it keeps to its memory over many requests.
+/// Whether memory stays constant over many requests.
 fn memory(runtime: &Runtime, target: &Target, table: &mut Table) -> Outcome {
     table.note("");
     let request = target.request(&Body::Small.json());
@@ -92,7 +92,7 @@ fn memory(runtime: &Runtime, target: &Target, table: &mut Table) -> Outcome {
     for done in 0..=4 {
         line.push_str(&format!("  {:.1} MB", target.memory()));
         if done < 4 {
-            runtime.block_on(load::run_so_many(target.address, &request, (16, MANY / 4)))?;
+            runtime.block_on(load::run_so_many(target.address, &request, 16, MANY / 4))?;
         }
     }
     table.note(&line);

@@ -1,4 +1,4 @@
-//! The gateways of others, as `scripts/gateways.sh` has installed them. One that is not there is said to be missing.
+//! Third-party gateways, as installed by `scripts/gateways.sh`. Missing ones are reported.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,10 +11,10 @@ use super::upstream::Upstream;
 use crate::Found;
 use crate::table::Table;
 
-/// How long Python may take to import all of it.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// The startup timeout; Python imports take long.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// The gateways of others.
+/// The third-party gateways.
 pub(crate) struct Peers {
     pub(crate) targets: Vec<Target>,
     _folder: tempfile::TempDir,
@@ -52,9 +52,9 @@ fn litellm(program: PathBuf, upstream: &Upstream, folder: &tempfile::TempDir) ->
         gateway.arg(port.to_string());
         gateway
     };
-    let process = Arc::new(Process::start(command, PATIENCE)?);
+    let process = Arc::new(Process::start(command, STARTUP_TIMEOUT)?);
     let headers = "authorization: Bearer sk-bench\r\n".to_owned();
-    Ok(Target::gateway(("LiteLLM", process), ("/v1/chat/completions", headers), true))
+    Ok(Target::gateway("LiteLLM", process, "/v1/chat/completions", headers, true))
 }
 
 fn portkey(script: PathBuf, upstream: &Upstream) -> Found<Target> {
@@ -63,11 +63,11 @@ fn portkey(script: PathBuf, upstream: &Upstream) -> Found<Target> {
         gateway.arg(script).arg("--headless").arg(format!("--port={port}"));
         gateway
     };
-    let process = Arc::new(Process::start(command, PATIENCE)?);
+    let process = Arc::new(Process::start(command, STARTUP_TIMEOUT)?);
     let headers = format!(
         "authorization: Bearer none\r\nx-portkey-provider: openai\r\nx-portkey-custom-host: http://{}/v1\r\n",
         upstream.address
     );
-    // It answers requests for a stream with 500 on the Node this was tried with.
-    Ok(Target::gateway(("Portkey", process), ("/v1/chat/completions", headers), false))
+    // It responds to streaming requests with 500 on the Node version this was tried with.
+    Ok(Target::gateway("Portkey", process, "/v1/chat/completions", headers, false))
 }

@@ -1,4 +1,4 @@
-//! A program at work beside this one: how much of the processor it has had, and how much memory it holds.
+//! A child process, its CPU time and its memory.
 
 use std::fs;
 use std::io;
@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use crate::Found;
 
-/// A program that listens. Ended when it is dropped, with all it has started.
+/// A server process. Dropping it kills it and its children.
 pub(crate) struct Process {
     child: Child,
     pub(crate) address: SocketAddr,
 }
 
 impl Process {
-    /// Starts what `command` makes of a free port, and waits until it listens there.
-    pub(crate) fn start(command: impl FnOnce(u16) -> Command, patience: Duration) -> Found<Self> {
+    /// Starts a command with a free port, and waits until it listens.
+    pub(crate) fn start(command: impl FnOnce(u16) -> Command, timeout: Duration) -> Found<Self> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut command = command(port);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let mut process = Self { child, address };
-        let until = Instant::now() + patience;
+        let until = Instant::now() + timeout;
         while TcpStream::connect(address).is_err() {
             if let Some(status) = process.child.try_wait()? {
                 return Err(format!("{command:?} ended with {status}").into());
@@ -35,17 +35,17 @@ impl Process {
         Ok(process)
     }
 
-    /// What it has had of the processor so far, with whatever it has started.
+    /// The CPU time so far, including child processes.
     pub(crate) fn processor_time(&self) -> Duration {
         family(self.child.id()).into_iter().map(|id| processor_time(id).unwrap_or_default()).sum()
     }
 
-    /// What it holds now, in MB.
+    /// The resident memory in MB.
     pub(crate) fn memory(&self) -> f64 {
         family(self.child.id()).into_iter().filter_map(|id| status(id, "VmRSS:").ok()).sum()
     }
 
-    /// The most it has held, in MB.
+    /// The peak memory in MB.
     pub(crate) fn peak_memory(&self) -> f64 {
         family(self.child.id()).into_iter().filter_map(|id| status(id, "VmHWM:").ok()).sum()
     }
@@ -60,7 +60,7 @@ impl Drop for Process {
     }
 }
 
-/// A process and what it has started.
+/// A process and its children.
 fn family(id: u32) -> Vec<u32> {
     let mut all = vec![id];
     let mut next = 0;
@@ -73,7 +73,7 @@ fn family(id: u32) -> Vec<u32> {
     all
 }
 
-/// In nanoseconds, over all threads that live: coarser clocks hide a request.
+/// In nanoseconds, over all live threads: coarser clocks hide a request.
 fn processor_time(id: u32) -> io::Result<Duration> {
     let mut nanos = 0;
     for task in fs::read_dir(format!("/proc/{id}/task"))? {

@@ -1,4 +1,4 @@
-//! The kinds of requests, and the lines that are printed of them.
+//! The kinds of requests, and the printed lines.
 
 use std::time::Duration;
 
@@ -44,14 +44,14 @@ impl Way {
     }
 }
 
-/// What a gateway takes.
+/// The measurements of a gateway.
 #[derive(Debug, Clone)]
 pub(crate) struct Figures {
     /// One request at a time.
     pub(crate) one: Load,
-    /// The most connections at which 99 of 100 are answered within 10 ms, or the fewest there were.
+    /// The highest number of connections with a 99th percentile below 10 ms, or the lowest number tried.
     pub(crate) best: Option<(usize, Load)>,
-    /// What so many requests took of the processor.
+    /// The CPU time of that many requests.
     pub(crate) processor: Duration,
     pub(crate) requests: usize,
     /// Before, at the peak and after, in MB.
@@ -75,8 +75,8 @@ pub(crate) fn head(table: &mut Table) {
     ));
 }
 
-/// One gateway, next to no gateway at all and to the floor.
-pub(crate) fn line(table: &mut Table, name: &str, found: &Figures, (alone, floor): (&Figures, &Figures)) {
+/// Prints one gateway compared with a direct connection and the baseline.
+pub(crate) fn line(table: &mut Table, name: &str, found: &Figures, alone: &Figures, floor: &Figures) {
     let added =
         |hundredth| readable(found.one.percentile(hundredth).saturating_sub(alone.one.percentile(hundredth)));
     let each = found.processor_each();

@@ -1,4 +1,4 @@
-//! Where requests are sent: straight to the upstream, or to a gateway in front of it.
+//! The target of requests: the upstream itself, or a gateway in front of it.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -12,27 +12,29 @@ use crate::Found;
 use crate::cold_start::program;
 use crate::sample::{Sample, Scale};
 
-/// Where requests are sent.
+/// The target of requests.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
     pub(crate) address: SocketAddr,
     path: &'static str,
     headers: String,
-    /// Whether it can stream.
+    /// Whether it supports streaming.
     streams: bool,
     process: Option<Arc<Process>>,
 }
 
 impl Target {
-    /// Nothing in between.
+    /// A direct connection to the upstream.
     pub(crate) fn direct(upstream: &Upstream) -> Self {
         let (name, address, path) = ("no gateway", upstream.address, "/v1/chat/completions");
         Self { name, address, path, headers: String::new(), streams: true, process: None }
     }
 
     pub(crate) fn gateway(
-        (name, process): (&'static str, Arc<Process>),
-        (path, headers): (&'static str, String),
+        name: &'static str,
+        process: Arc<Process>,
+        path: &'static str,
+        headers: String,
         streams: bool,
     ) -> Self {
         Self { name, address: process.address, path, headers, streams, process: Some(process) }
@@ -42,7 +44,7 @@ impl Target {
         self.streams || !way.is_stream()
     }
 
-    /// A whole request with this body.
+    /// A complete HTTP request with this body.
     pub(crate) fn request(&self, body: &str) -> Vec<u8> {
         let Self { path, headers, address, .. } = self;
         let head = format!(
@@ -65,7 +67,7 @@ impl Target {
     }
 }
 
-/// `foreword serve` on a workspace of its own, with a token for each mode.
+/// `foreword serve` on its own workspace, with a token for each mode.
 pub(crate) struct Foreword {
     pub(crate) observe: Target,
     pub(crate) prepend: Target,
@@ -102,7 +104,7 @@ impl Foreword {
         let process = Arc::new(Process::start(command, Duration::from_secs(30))?);
         let target = |name, token: &str| {
             let headers = format!("authorization: Bearer {token}\r\n");
-            Target::gateway((name, Arc::clone(&process)), ("/openai/v1/chat/completions", headers), true)
+            Target::gateway(name, Arc::clone(&process), "/openai/v1/chat/completions", headers, true)
         };
         Ok(Self {
             observe: target("foreword, observe", &observe),

@@ -1,5 +1,5 @@
-//! An upstream that answers at once, whatever it is asked: chat completions of OpenAI's dialect, as JSON or as a stream. On
-//! threads of this process, so that its work is not counted with the gateways'.
+//! An upstream that responds at once to every request: OpenAI chat completions, as JSON or as a stream. Runs on
+//! threads of this process, so that its CPU time is not counted for the gateways.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 const USAGE: &str = "\"usage\":{\"prompt_tokens\":24,\"completion_tokens\":3,\"total_tokens\":27,\"prompt_tokens_details\":{\"cached_tokens\":0}}";
 
-/// The upstream. Ends when it is dropped.
+/// The upstream. Stops when dropped.
 pub(crate) struct Upstream {
     pub(crate) address: SocketAddr,
     _stop: oneshot::Sender<()>,
@@ -42,7 +42,7 @@ async fn accept(listener: &TcpListener) {
     loop {
         let Ok((socket, _)) = listener.accept().await else { continue };
         tokio::spawn(async move {
-            // A client that goes away is no news.
+            // Ignores disconnects.
             let _ = serve(socket, json, stream).await;
         });
     }

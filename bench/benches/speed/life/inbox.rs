@@ -1,15 +1,15 @@
-//! Picking a batch of the inbox and making the layer that tells of it, with 5 senders and with 500: what a turn is told
-//! must not take longer because others have written too.
+//! Choosing an inbox batch and building its layer, with 5 senders and with 500: the time must not depend on the other
+//! senders.
 
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use foreword_agent::inbox::Preview;
-use foreword_agent::surroundings::{Machine, Surroundings};
+use foreword_agent::background::inbox::BatchPreview;
+use foreword_agent::clock_and_rng::{ClockAndRng, Machine};
 use foreword_core::event::{Event, EventType};
-use foreword_core::sender::{BATCH_SENDERS, BATCH_WINDOW, SenderAddress};
+use foreword_core::sender::{BATCH_WINDOW, MAX_BATCH_SENDERS, SenderAddress};
 use foreword_workspace::workspace::{Environment, Workspace};
 use tempfile::TempDir;
 
@@ -22,21 +22,21 @@ use crate::storage::{on_each_engine, start};
 use crate::table::Table;
 use crate::timing::Comparison;
 
-/// At most this many times as long as with the batch's own senders alone.
+/// The maximum ratio to a store with the batch's senders only.
 const TARGET: f64 = 1.5;
 const SENDERS: [(usize, &str); 3] = [(5, "5"), (50, "50"), (500, "500")];
-/// Messages of each sender that wait, and exchanges with each that are kept.
+/// Waiting messages and stored exchanges per sender.
 const WAITING: usize = 20;
 const EXCHANGES: usize = 20;
-/// Messages of each sender that a batch takes.
+/// Messages per sender in a batch.
 const TAKEN: usize = 4;
 const TEXT_BYTES: usize = 300;
-/// Calls to a model that the budget has to add up.
+/// Model calls that the budget sums.
 const CALLS: usize = 200;
-/// Notes made over other messages, which a batch is not shown, and behind them those that it is.
+/// Notes about other messages, which a batch does not include, and later ones that it does.
 const NOTES: (usize, usize) = (40, 10);
 const ROUNDS: usize = 300;
-/// Rounds that are not counted.
+/// Warm-up rounds.
 const WARM_UP: usize = 20;
 
 const CONFIG: &str = "agent: { name: Assistant, blueprint: sovereign, model: offline/echo, state: { budget: { usd: 50 } } }\n\
@@ -64,7 +64,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     })
 }
 
-/// An agent that so many people have written to.
+/// An agent with messages from many senders.
 struct Filled {
     database: Database,
     life: Life,
@@ -88,21 +88,21 @@ impl Filled {
         Ok(filled)
     }
 
-    /// Whether the batch is what it is said to be: the same in every place.
+    /// Fails if the batches differ.
     async fn check(&self) -> Outcome {
         let preview = self.preview().await?.0;
         let told = preview.situation().ok_or("the prompt has no layer for it")?;
         let has = |number: usize| told.contains(&address(number));
-        if preview.messages.len() != BATCH_SENDERS * TAKEN || !(0..BATCH_SENDERS).all(has) {
+        if preview.messages.len() != MAX_BATCH_SENDERS * TAKEN || !(0..MAX_BATCH_SENDERS).all(has) {
             return Err(format!("not the batch that was meant: {:?}", preview.messages).into());
         }
-        if has(BATCH_SENDERS) || !told.contains("exchange 20") || !told.contains("note 9") {
+        if has(MAX_BATCH_SENDERS) || !told.contains("exchange 20") || !told.contains("note 9") {
             return Err("the layer does not tell what it should".into());
         }
         Ok(())
     }
 
-    async fn preview(&self) -> Found<(Preview, Duration)> {
+    async fn preview(&self) -> Found<(BatchPreview, Duration)> {
         let begun = Instant::now();
         let preview = self.life.agent.preview_batch().await?;
         let time = begun.elapsed();
@@ -114,15 +114,15 @@ fn address(number: usize) -> String {
     format!("0x{number:040x}")
 }
 
-/// A month's calls, each with its price.
+/// A month of calls with prices.
 fn calls() -> Vec<Event> {
-    let now = (&Machine as &dyn Surroundings).timestamp();
+    let now = (&Machine as &dyn ClockAndRng).timestamp();
     let call = Event { cost_usd: Some(0.01), ..Event::new(EventType::ApiCall, now) };
     vec![call; CALLS]
 }
 
-/// Writes what so many senders leave behind: 20 exchanges with each, in turns that answered five of them together; 20
-/// messages that wait, first those of the next batch and then everybody's in turns; and the agent's notes.
+/// Writes the data of many senders: 20 exchanges with each, in turns that answered five messages; 20 waiting
+/// messages, those of the next batch first; and the agent's notes.
 async fn fill(bare: &Bare, count: usize) -> Outcome {
     let (at, text) = (start(), prose(TEXT_BYTES));
     let text = text.replace('\'', "''");
@@ -138,7 +138,7 @@ async fn fill(bare: &Bare, count: usize) -> Outcome {
     for seq in 1..=EXCHANGES {
         bare.script(&exchanges(seq, &at.to_string(), &text)).await?;
     }
-    let own = format!("number < {BATCH_SENDERS}");
+    let own = format!("number < {MAX_BATCH_SENDERS}");
     for message in 0..WAITING {
         if message < TAKEN {
             bare.script(&waiting(message, &own, &at.to_string(), &text)).await?;
@@ -152,21 +152,21 @@ async fn fill(bare: &Bare, count: usize) -> Outcome {
     bare.script("COMMIT").await
 }
 
-/// One exchange with everybody, and the turns it happened in.
+/// One exchange with every sender, and the turns.
 fn exchanges(seq: usize, at: &str, text: &str) -> String {
     format!(
         "INSERT INTO conversations (id, agent, situation, created_at, last_activity_at)
          SELECT 'c-' || number || '-{seq}', 'Assistant', 'inbox', '{at}', '{at}' FROM ids
-         WHERE number % {BATCH_SENDERS} = 0 ORDER BY number;
+         WHERE number % {MAX_BATCH_SENDERS} = 0 ORDER BY number;
          INSERT INTO turns (id, conversation_id, state, trust, fence, holder, started_at, ended_at)
          SELECT 't-' || number || '-{seq}', 'c-' || number || '-{seq}', 'done', 'familiar', 1, 'node', '{at}', '{at}'
-         FROM ids WHERE number % {BATCH_SENDERS} = 0 ORDER BY number;
+         FROM ids WHERE number % {MAX_BATCH_SENDERS} = 0 ORDER BY number;
          INSERT INTO inbox (id, sender, body, received_at, state, turn_id, consumed_at)
          SELECT 'old-' || number || '-{seq}', id, '{text}', '{at}', 'consumed',
-             't-' || (number - number % {BATCH_SENDERS}) || '-{seq}', '{at}' FROM ids ORDER BY number;
+             't-' || (number - number % {MAX_BATCH_SENDERS}) || '-{seq}', '{at}' FROM ids ORDER BY number;
          INSERT INTO exchanges (sender, seq, inbox_message_id, sender_body, agent_reply, turn_id, timestamp)
          SELECT id, {seq}, 'old-' || number || '-{seq}', 'exchange {seq}: {text}', '{text}',
-             't-' || (number - number % {BATCH_SENDERS}) || '-{seq}', '{at}' FROM ids ORDER BY number"
+             't-' || (number - number % {MAX_BATCH_SENDERS}) || '-{seq}', '{at}' FROM ids ORDER BY number"
     )
 }
 
@@ -196,11 +196,11 @@ async fn notes(bare: &Bare) -> Outcome {
     Ok(())
 }
 
-/// Previews the batch in each place in turns; and what is read for it, part by part, to see what grows if something does.
+/// Previews the batch in each store alternately, and times its parts, to see which of them grows.
 async fn compare(table: &mut Table, places: &[Filled]) -> Outcome {
     const PARTS: [&str; 4] =
         ["picked and made", "  of it: what waits", "  of it: history", "  of it: turn number"];
-    let own = (0..BATCH_SENDERS).map(|number| SenderAddress::new(&address(number)));
+    let own = (0..MAX_BATCH_SENDERS).map(|number| SenderAddress::new(&address(number)));
     let own: BTreeSet<SenderAddress> = own.collect::<Result<_, _>>()?;
     let mut times: Vec<[Vec<Duration>; 4]> = places.iter().map(|_| Default::default()).collect();
     for round in 0..WARM_UP + ROUNDS {
@@ -222,7 +222,7 @@ async fn compare(table: &mut Table, places: &[Filled]) -> Outcome {
     Ok(())
 }
 
-/// How long everything takes, and what is read for it, each by itself.
+/// The total time, and the time of each read.
 async fn parts(place: &Filled, own: &BTreeSet<SenderAddress>) -> Found<[Duration; 4]> {
     let (_, all) = place.preview().await?;
     let store = &place.life.store;

@@ -1,15 +1,15 @@
-//! How late schedules are that are all due at the same minute. The clock is the machine's, put forward before each round
-//! so that nobody has to wait for the minute.
+//! The lateness of schedules that are all due in the same minute. The clock is set forward before each round, so that
+//! no round waits for a minute.
 
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use foreword_agent::schedules::{Clockwork, News};
-use foreword_agent::surroundings::{Machine, Surroundings};
+use foreword_agent::background::schedules::{ScheduleEvent, Scheduler};
+use foreword_agent::clock_and_rng::{ClockAndRng, Machine};
 use foreword_core::event::EventType;
-use foreword_core::schedule::Ended;
+use foreword_core::schedule::FiringEnd;
 use foreword_core::timestamp::Timestamp;
 use foreword_store::events::{EventFilter, EventPage};
 use jiff::{SignedDuration, Zoned};
@@ -24,13 +24,13 @@ use crate::storage::spread::Spread;
 use crate::table::Table;
 use crate::timing::Comparison;
 
-/// How many say something to the model that needs nothing.
+/// The number of prompts to the offline model.
 const PROMPTS: usize = 100;
 const ROUNDS: usize = 5;
 /// How long before the minute a round begins.
 const LEAD: Duration = Duration::from_secs(3);
-/// The longest that is waited for one of them.
-const PATIENCE: Duration = Duration::from_secs(50);
+/// The timeout of a round.
+const ROUND_TIMEOUT: Duration = Duration::from_secs(50);
 const MINUTE: i64 = 60_000_000;
 const AIM: Duration = Duration::from_secs(1);
 
@@ -38,15 +38,15 @@ type Found<T> = Result<T, Box<dyn Error>>;
 
 pub(crate) async fn measure(table: &mut Table, engine: &Engine) -> Outcome {
     let heartbeat = "{ cron: '* * * * *', heartbeat: true }";
-    all_at_once(table, engine, (SCHEDULES, heartbeat, "heartbeats that ask for nothing")).await?;
+    all_at_once(table, engine, SCHEDULES, heartbeat, "heartbeats that ask for nothing").await?;
     let prompt = "{ cron: '* * * * *', prompt: Good morning. }";
-    all_at_once(table, engine, (PROMPTS, prompt, "prompts, on the offline model")).await
+    all_at_once(table, engine, PROMPTS, prompt, "prompts, on the offline model").await
 }
 
-/// The machine's clock, so many microseconds ahead.
+/// The system clock with an offset in microseconds.
 struct Ahead(AtomicI64);
 
-impl Surroundings for Ahead {
+impl ClockAndRng for Ahead {
     fn now(&self) -> Zoned {
         &Zoned::now() + SignedDuration::from_micros(self.0.load(Ordering::SeqCst))
     }
@@ -58,10 +58,10 @@ impl Surroundings for Ahead {
 
 impl Ahead {
     fn timestamp(&self) -> Timestamp {
-        (self as &dyn Surroundings).timestamp()
+        (self as &dyn ClockAndRng).timestamp()
     }
 
-    /// Puts it forward until a minute is about to begin, and says which.
+    /// Sets the clock to just before a minute, and returns that minute.
     fn approach_a_minute(&self) -> Timestamp {
         let now = self.timestamp().as_micros();
         let lead = LEAD.as_micros() as i64;
@@ -71,22 +71,18 @@ impl Ahead {
     }
 }
 
-/// How late firings were.
+/// The lateness of firings.
 #[derive(Default)]
 struct Late {
-    /// When they were claimed and told of.
+    /// When they were claimed and announced.
     claimed: Vec<Duration>,
     /// When the log says that they fired.
     begun: Vec<Duration>,
-    /// When their end was durable.
+    /// When their result was durable.
     ended: Vec<Duration>,
 }
 
-async fn all_at_once(
-    table: &mut Table,
-    engine: &Engine,
-    (count, line, what): (usize, &str, &str),
-) -> Outcome {
+async fn all_at_once(table: &mut Table, engine: &Engine, count: usize, line: &str, what: &str) -> Outcome {
     let sample = sample(0, (0..count).map(|_| line.to_owned()))?;
     let database = Database::create(engine).await?;
     let clock = Arc::new(Ahead(AtomicI64::new(0)));
@@ -95,7 +91,7 @@ async fn all_at_once(
     for number in 0..=ROUNDS {
         let late = round(&life, &clock, count).await?;
         let bare = bare_round(count).await?;
-        // In the first one everything is new.
+        // The first round is a warm-up.
         if number > 0 {
             ours.claimed.extend(late.claimed);
             ours.begun.extend(late.begun);
@@ -122,23 +118,23 @@ fn show(table: &mut Table, what: &str, ours: &Spread, theirs: &Spread) {
     table.note(&format!("      {:.2} % within a second (aim: all)", ours.share_up_to(AIM) * 100.0));
 }
 
-/// One minute: how late each was.
+/// One minute: the lateness of each firing.
 async fn round(life: &Life, clock: &Ahead, count: usize) -> Found<Late> {
     let due = clock.approach_a_minute();
-    let clockwork = Clockwork::start(&life.agent);
-    let mut news = clockwork.news();
+    let scheduler = Scheduler::start(&life.agent);
+    let mut news = scheduler.events();
     let mut late = Late::default();
     while late.ended.len() < count {
-        let heard = timeout(PATIENCE, news.recv()).await??;
+        let heard = timeout(ROUND_TIMEOUT, news.recv()).await??;
         let by = clock.timestamp().since(due);
         match heard {
-            News::Fired { due_at, .. } if due_at == due => late.claimed.push(by),
-            News::Ended { end: Ended::Failed { error }, .. } => return Err(error.into()),
-            News::Ended { due_at, .. } if due_at == due => late.ended.push(by),
+            ScheduleEvent::Fired { due_at, .. } if due_at == due => late.claimed.push(by),
+            ScheduleEvent::Ended { end: FiringEnd::Failed { error }, .. } => return Err(error.into()),
+            ScheduleEvent::Ended { due_at, .. } if due_at == due => late.ended.push(by),
             other => return Err(format!("not what was due at {due}: {other:?}").into()),
         }
     }
-    clockwork.stop().await;
+    scheduler.stop().await;
     life.events.flush().await?;
     let fired = EventFilter {
         event_type: Some(EventType::ScheduleFired),
@@ -153,7 +149,7 @@ async fn round(life: &Life, clock: &Ahead, count: usize) -> Found<Late> {
     Ok(late)
 }
 
-/// The peer: sleeps until the same moment, then lets as many tasks look at the clock.
+/// The peer: sleeps until the same time, then wakes as many tasks.
 async fn bare_round(count: usize) -> Found<Vec<Duration>> {
     let due = Instant::now() + LEAD;
     sleep_until(due).await;

@@ -1,4 +1,4 @@
-//! What an agent does by itself: answer its inbox, and live by the clock.
+//! The agent's background work: inbox and schedules.
 
 pub(crate) mod inbox;
 mod lateness;

@@ -1,19 +1,19 @@
-//! An agent as the program puts it together, on a store that is given, with the model that needs nothing.
+//! An agent as the program builds it, on a given store, with the offline model.
 
 use std::error::Error;
 use std::sync::Arc;
 
 use foreword_agent::agent::Agent;
+use foreword_agent::clock_and_rng::ClockAndRng;
 use foreword_agent::memory::Memory;
 use foreword_agent::models::Models;
 use foreword_agent::shared::{Parts, into_store};
-use foreword_agent::surroundings::Surroundings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
 use foreword_observe::recorder::Recorder;
 use foreword_observe::redact::{RedactionRules, Redactor};
-use foreword_providers::offline::OfflineModel;
+use foreword_offline::OfflineModel;
 use foreword_store::events::{EventQueue, QueueConfig};
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
@@ -21,7 +21,7 @@ use foreword_workspace::workspace::Workspace;
 
 use crate::Outcome;
 
-/// The one way to every model.
+/// A provider that always returns the offline model.
 struct Offline(Arc<OfflineModel>);
 
 impl Models for Offline {
@@ -30,7 +30,7 @@ impl Models for Offline {
     }
 }
 
-/// An agent and what it is made of.
+/// An agent and its parts.
 pub(crate) struct Life {
     pub(crate) agent: Agent,
     pub(crate) store: Store,
@@ -41,13 +41,13 @@ impl Life {
     pub(crate) async fn begin(
         workspace: Workspace,
         store: Store,
-        surroundings: Arc<dyn Surroundings>,
+        clock_and_rng: Arc<dyn ClockAndRng>,
     ) -> Result<Self, Box<dyn Error>> {
         let workspace = Arc::new(workspace);
-        for agent in workspace.snapshot().config.everybody() {
-            store.sync_defaults(&agent.blueprint, surroundings.timestamp()).await?;
+        for agent in workspace.snapshot().config.all_agents() {
+            store.sync_defaults(&agent.blueprint, clock_and_rng.timestamp()).await?;
         }
-        let clock = Arc::clone(&surroundings);
+        let clock = Arc::clone(&clock_and_rng);
         let clock = Arc::new(move || clock.timestamp());
         let events = EventQueue::start(store.clone(), clock, QueueConfig::default());
         let parts = Parts {
@@ -62,13 +62,13 @@ impl Life {
             tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))]
                 .concat(),
             outside: None,
-            node: surroundings.id("node")?,
-            surroundings,
+            node: clock_and_rng.id("node")?,
+            clock_and_rng,
         };
         Ok(Self { agent: Agent::new(parts), store, events })
     }
 
-    /// Lets everything come to its end. Fails if an event was lost.
+    /// Shuts down. Fails if an event was lost.
     pub(crate) async fn end(self) -> Outcome {
         self.agent.shut_down().await;
         self.events.close().await;

@@ -1,14 +1,14 @@
-//! A thousand schedules: what they take of the processor while none is due, and how late they are when all are.
+//! A thousand schedules: their CPU time while none is due, and their lateness when all are.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_agent::inbound::{Inbound, Occasion};
-use foreword_agent::inbox::Answering;
-use foreword_agent::schedules::{Clockwork, News};
-use foreword_agent::surroundings::Machine;
+use foreword_agent::background::inbox::InboxWorker;
+use foreword_agent::background::schedules::{ScheduleEvent, Scheduler};
+use foreword_agent::clock_and_rng::Machine;
+use foreword_agent::conversation::inbound::{Inbound, TurnOrigin};
 use foreword_core::id::ConversationId;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
@@ -23,9 +23,9 @@ use crate::table::Table;
 use crate::timing::Comparison;
 
 pub(crate) const SCHEDULES: usize = 1_000;
-/// How long is watched: as long as the clockwork rests at most, so that it looks at least once.
+/// The measuring time: the scheduler's longest sleep, so that it wakes at least once.
 const STRETCH: Duration = Duration::from_secs(30);
-/// How long everything that has just begun is left alone: until the clockwork has looked once by itself.
+/// The settling time: until the scheduler has woken once.
 const SETTLE: Duration = Duration::from_secs(35);
 const PEER_SETTLE: Duration = Duration::from_secs(1);
 const AIM_PERCENT: f64 = 0.1;
@@ -57,13 +57,13 @@ fn percent(time: Duration) -> f64 {
     time.as_secs_f64() / STRETCH.as_secs_f64() * 100.0
 }
 
-/// What this process has had of the processor so far, on all its threads.
+/// The CPU time of this process so far.
 fn processor_time() -> Found<Duration> {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Ok(Duration::new(time.tv_sec.try_into()?, time.tv_nsec.try_into()?))
 }
 
-/// The sample, with schedules that a line each is made of.
+/// The sample workspace with schedules from these lines.
 pub(crate) fn sample(memories: usize, lines: impl Iterator<Item = String>) -> Found<Sample> {
     let sample = Sample::write(Scale { memories, ..Scale::BASE })?;
     let mut config = "agent: { name: Assistant, blueprint: gateway, model: offline/echo }\n\
@@ -76,7 +76,7 @@ pub(crate) fn sample(memories: usize, lines: impl Iterator<Item = String>) -> Fo
         writeln!(config, "  s{number:04}: {line}")?;
     }
     std::fs::write(sample.path().join("foreword.yaml"), config)?;
-    // It asks for nothing: what is left is the clockwork.
+    // An empty heartbeat file, so that only the scheduler is measured.
     std::fs::write(sample.path().join("HEARTBEAT.md"), "# Heartbeat\n")?;
     Ok(sample)
 }
@@ -86,39 +86,39 @@ fn minutes() -> impl Iterator<Item = usize> {
     (0..SCHEDULES).map(|number| number * MINUTES_OF_A_DAY / SCHEDULES)
 }
 
-/// An agent as `foreword run` has it, after its first turn: the processor time of a stretch, and how many fired in it.
+/// The CPU time of an idle agent as in `foreword run`, after its first turn, and the number of firings.
 async fn idle(engine: &Engine, schedules: usize, memories: usize) -> Found<(Duration, usize)> {
     let line = |minute| format!("{{ cron: '{} {} * * *', heartbeat: true }}", minute % 60, minute / 60);
     let sample = sample(memories, minutes().take(schedules).map(line))?;
     let database = Database::create(engine).await?;
     let life = Life::begin(sample.open()?, database.open().await?, Arc::new(Machine)).await?;
     life.agent.recover().await?;
-    let clockwork = Clockwork::start(&life.agent);
-    let answering = Answering::start(&life.agent);
-    // Whoever has built a prompt has files to look after.
+    let scheduler = Scheduler::start(&life.agent);
+    let answering = InboxWorker::start(&life.agent);
+    // After a build the agent watches files.
     let conversation = ConversationId::new("terminal:default")?;
     let text = "Good morning.".to_owned();
-    life.agent.ask(Inbound { conversation, occasion: Occasion::default(), text, key: None }).await?;
+    life.agent.ask(Inbound { conversation, origin: TurnOrigin::default(), text, key: None }).await?;
     sleep(SETTLE).await;
-    let mut news = clockwork.news();
+    let mut news = scheduler.events();
     let (before, end) = (processor_time()?, Instant::now() + STRETCH);
     let mut fired = 0;
     while let Ok(heard) = timeout_at(end, news.recv()).await {
-        fired += usize::from(matches!(heard?, News::Fired { .. }));
+        fired += usize::from(matches!(heard?, ScheduleEvent::Fired { .. }));
     }
     let time = processor_time()?.saturating_sub(before);
     answering.stop().await;
-    clockwork.stop().await;
+    scheduler.stop().await;
     life.end().await?;
     database.remove().await?;
     Ok((time, fired))
 }
 
-/// The same stretch with nothing but a loop and its timer.
+/// The same time with a bare timer loop.
 async fn idle_peer() -> Found<Duration> {
     let task = tokio::spawn(async {
         let begun = Instant::now();
-        // As far apart as those of the schedules.
+        // The same intervals as the schedules.
         for minute in minutes().skip(1) {
             sleep_until(begun + Duration::from_secs(60 * minute as u64)).await;
         }

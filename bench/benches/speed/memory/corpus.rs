@@ -1,12 +1,11 @@
-//! Made-up notes in which words are as rare and as common as in a language: the nth word comes up 1/n as often as the
-//! first. The same in every run.
+//! Generated notes with a Zipf distribution of words: the nth word is 1/n as frequent as the first. Deterministic.
 
-/// How many different words there are to choose from.
+/// The vocabulary size.
 const WORDS: usize = 40_000;
-/// How many words a note has.
+/// The number of words per note.
 const LENGTH: usize = 80;
 
-/// Notes and what is asked about them.
+/// Notes and questions.
 pub(crate) struct Corpus {
     /// Path and text of each.
     pub(crate) texts: Vec<(String, String)>,
@@ -29,7 +28,7 @@ impl Corpus {
         self.texts.iter().map(|(_, text)| text.len()).sum()
     }
 
-    /// Questions of one to five words, each from a note, so that common and rare words come as they are used.
+    /// Questions of one to five words, each from a note, so that word frequencies are realistic.
     pub(crate) fn questions(&self, count: usize) -> Vec<String> {
         let mut chance = Chance(11);
         (0..count)
@@ -43,7 +42,7 @@ impl Corpus {
     }
 }
 
-/// The word of a rank: letters that no stemming changes, and no plural.
+/// The word of a rank: letters that stemming does not change.
 fn word(rank: usize) -> String {
     const SOUNDS: [&str; 20] = [
         "ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "to", "vu", "wa", "xe",
@@ -74,7 +73,7 @@ impl Chance {
         usize::try_from(self.next() % limit as u64).unwrap_or(0)
     }
 
-    /// A rank by Zipf's law: the logarithm of it is spread evenly.
+    /// A rank by Zipf's law: its logarithm is uniform.
     fn rank(&mut self) -> usize {
         let even = self.next() as f64 / u64::MAX as f64;
         (((WORDS as f64).ln() * even).exp() as usize).min(WORDS) - 1

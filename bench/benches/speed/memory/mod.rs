@@ -1,5 +1,5 @@
-//! Memory search over 1,000, 10,000 and 100,000 pieces, next to SQLite's FTS5 with the same pieces, the same questions, the
-//! same ranking function and a snippet each. And what it adds to look first whether the files have changed.
+//! Memory search over 1,000, 10,000 and 100,000 chunks, compared with SQLite's FTS5 on the same chunks, questions,
+//! ranking function and snippets. Also the cost of checking the files for changes first.
 
 mod corpus;
 mod peer;
@@ -7,9 +7,9 @@ mod peer;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::trust::Trust;
-use foreword_workspace::memory_index::{Document, Index, Query, Reader, Wanted, search};
+use foreword_workspace::memory_index::{Document, Index, Query, Reader, SearchLimits, search};
 use foreword_workspace::workspace::{Environment, Workspace};
 
 use self::corpus::Corpus;
@@ -19,11 +19,11 @@ use crate::storage::spread::Spread;
 use crate::table::{Table, readable};
 use crate::timing::Comparison;
 
-/// How many questions are asked of each.
+/// The number of questions.
 const QUESTIONS: usize = 400;
-/// What one in a hundred may take at most, over the largest corpus.
+/// The maximum 99th percentile over the largest corpus.
 const TARGET: Duration = Duration::from_millis(20);
-/// How many pieces a file has.
+/// The number of chunks per file.
 const PER_FILE: usize = 10;
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
@@ -60,8 +60,8 @@ fn index(corpus: &Corpus) -> Index {
     index
 }
 
-fn wanted() -> Wanted<'static> {
-    Wanted { limit: 8, per_document: 3, snippet_tokens: 60, counter: Counter::Estimate.get() }
+fn wanted() -> SearchLimits<'static> {
+    SearchLimits { limit: 8, per_document: 3, snippet_tokens: 60, counter: Tokenizer::Estimate.get() }
 }
 
 fn questions(table: &mut Table, corpus: &Corpus, index: &Index, peer: &Peer) -> Outcome {
@@ -89,7 +89,7 @@ fn questions(table: &mut Table, corpus: &Corpus, index: &Index, peer: &Peer) -> 
     Ok(())
 }
 
-/// The same pieces in files: what a search takes that looks at all of them first.
+/// The same chunks in files: the time of a search that checks all files first.
 fn files(table: &mut Table, corpus: &Corpus) -> Outcome {
     let folder = tempfile::tempdir()?;
     std::fs::create_dir_all(folder.path().join("memory/shared"))?;
@@ -106,13 +106,13 @@ fn files(table: &mut Table, corpus: &Corpus) -> Outcome {
     let workspace = Workspace::open(folder.path(), Environment::default())?;
     let (snapshot, reader) = (workspace.snapshot(), Reader::of(Trust::Inner));
     let look = || -> Outcome {
-        let shelves = snapshot.memory_shelves(&reader);
+        let shelves = snapshot.memory_indexes(&reader);
         if shelves.is_empty() { Err("there is nothing to search".into()) } else { Ok(()) }
     };
     let started = Instant::now();
     look()?;
     let first = started.elapsed();
-    // Until a file is this old, an edit might not show in its times.
+    // An edit of a younger file might not change its timestamp.
     std::thread::sleep(Duration::from_millis(2_100));
     look()?;
     let again = median_time(9, look)?;

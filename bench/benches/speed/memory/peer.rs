@@ -1,4 +1,4 @@
-//! The peer: SQLite's own full-text search, over the same pieces, in memory.
+//! The peer: SQLite's full-text search over the same chunks, in memory.
 
 use rusqlite::Connection;
 
@@ -23,7 +23,7 @@ impl Peer {
         Ok(Self(connection))
     }
 
-    /// How many of the best eight there are.
+    /// The number of results among the best eight.
     pub(crate) fn search(&self, question: &str) -> rusqlite::Result<usize> {
         let words: Vec<String> = question.split_whitespace().map(|word| format!("\"{word}\"")).collect();
         let mut select = self.0.prepare_cached(

@@ -1,4 +1,4 @@
-//! The peer: the same library, the same tables and indexes, the same durability, and nothing else.
+//! The peer: the same library, tables, indexes and durability, without the store.
 
 use std::path::Path;
 
@@ -9,20 +9,20 @@ use super::Found;
 use super::sample_events::{EventRow, INSERT};
 use crate::Outcome;
 
-/// A connection without a store around it.
+/// A bare connection.
 pub(crate) enum Bare {
     Sqlite(Connection),
     Postgres {
         client: Client,
-        /// Prepared once, as whoever writes such a loop would.
+        /// Prepared once.
         insert: Box<Statement>,
     },
 }
 
-/// A client, and a task that talks for it.
+/// A client and its connection task.
 pub(crate) async fn connect(address: &str) -> Found<Client> {
     let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
-    // What ends the connection is told to whoever uses the client.
+    // The client's calls return the connection's error.
     tokio::spawn(async move {
         let _ = connection.await;
     });
@@ -46,7 +46,7 @@ impl Bare {
         Ok(Self::Postgres { client, insert })
     }
 
-    /// Inserts one event, and waits until that is durable, unless a transaction was begun.
+    /// Inserts one event, and waits until it is durable unless a transaction is open.
     pub(crate) async fn insert_event(&self, row: &EventRow) -> Outcome {
         match self {
             Self::Sqlite(connection) => {
@@ -59,7 +59,7 @@ impl Bare {
         Ok(())
     }
 
-    /// Runs statements in the words both engines know.
+    /// Runs statements that both engines support.
     pub(crate) async fn script(&self, sql: &str) -> Outcome {
         match self {
             Self::Sqlite(connection) => connection.execute_batch(sql)?,
@@ -90,7 +90,7 @@ impl Bare {
         Ok(())
     }
 
-    /// Makes room in memory for a large load, where that does not come from the server.
+    /// Enlarges the page cache for a large load, on SQLite.
     pub(crate) async fn make_room(&self) -> Outcome {
         match self {
             Self::Sqlite(_) => self.script("PRAGMA cache_size = -500000").await,
@@ -98,7 +98,7 @@ impl Bare {
         }
     }
 
-    /// What an engine does by itself some time after a large load, done now, so that it is not measured.
+    /// Runs the maintenance that an engine does after a large load, so that it is not measured.
     pub(crate) async fn settle(&self) -> Outcome {
         match self {
             Self::Sqlite(_) => self.script("PRAGMA wal_checkpoint(TRUNCATE)").await,
@@ -110,7 +110,7 @@ impl Bare {
     }
 }
 
-/// `?1` as Postgres writes it.
+/// Rewrites `?1` to Postgres's `$1`.
 fn numbered(sql: &str) -> String {
     sql.replace('?', "$")
 }

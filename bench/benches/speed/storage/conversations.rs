@@ -1,5 +1,5 @@
-//! Opening a conversation when there is one, and when there are a hundred thousand: what a turn reads before it can
-//! begin must not grow with the number of conversations.
+//! Opening a conversation in a store with one and with a hundred thousand: the reads of a turn must not slow down
+//! with the number of conversations.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,11 +8,11 @@ use foreword_core::id::{ConversationId, MessageId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
 use foreword_prompt::epoch::{Circumstances, Dependencies, HardDependencies};
 use foreword_prompt::layer::{Authority, Stability};
-use foreword_prompt::prompt::{CacheClass, Status};
+use foreword_prompt::prompt::{CacheClass, SegmentStatus};
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
 use foreword_store::conversations::{ConversationPage, NewConversation};
-use foreword_store::epochs::{FrozenBlock, FrozenLayer, FrozenPrompt, InForce, Proposed};
+use foreword_store::epochs::{CurrentEpoch, FrozenBlock, FrozenLayer, FrozenPrompt, ProposedEpoch};
 use foreword_store::messages::MessagePage;
 use foreword_store::store::Store;
 
@@ -25,7 +25,7 @@ use crate::sample::prose;
 use crate::table::{Table, readable};
 use crate::timing::Comparison;
 
-/// At most this many times as long as with one conversation.
+/// The maximum ratio to a store with one conversation.
 const TARGET: f64 = 1.5;
 const COUNTS: [(usize, &str); 3] = [(1, "1"), (1_000, "1,000"), (100_000, "100,000")];
 const TEXT_BYTES: usize = 16 * 1024;
@@ -34,7 +34,7 @@ const TEXTS: usize = 16;
 const MESSAGES: u64 = 6;
 const PAGE: u32 = 20;
 const ROUNDS: usize = 1_000;
-/// Rounds that are not counted.
+/// Warm-up rounds.
 const WARM_UP: usize = 100;
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
@@ -52,7 +52,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     })
 }
 
-/// A database with so many conversations.
+/// A database with a number of conversations.
 struct Filled {
     database: Database,
     store: Store,
@@ -63,7 +63,7 @@ impl Filled {
     async fn with(engine: &Engine, count: usize) -> Found<Self> {
         let names: Vec<String> =
             (0..count).map(|number| ContentHash::of(&number.to_string()).to_string()).collect();
-        // The part of a hash that differs.
+        // The distinct part of the hash.
         let names: Vec<String> = names.iter().map(|name| name[name.len() - 32..].to_owned()).collect();
         let conversations = names.iter().map(ConversationId::new).collect::<Result<Vec<_>, _>>()?;
         let database = Database::create(engine).await?;
@@ -78,14 +78,14 @@ impl Filled {
         Ok(Self { database, store, conversations })
     }
 
-    /// Another conversation in each round, in no order.
+    /// A different conversation in each round, in random order.
     fn in_round(&self, round: usize) -> (usize, &ConversationId) {
         let number = round * 7_919 % self.conversations.len();
         (number, &self.conversations[number])
     }
 }
 
-/// One conversation, as it is made.
+/// Creates one conversation through the store.
 async fn converse(store: &Store, id: &ConversationId, number: usize) -> Outcome {
     store.create_conversation(NewConversation::new(id.clone(), "Assistant", "direct", start())).await?;
     store.epoch_for(proposed(id, number)).await?;
@@ -109,8 +109,7 @@ async fn converse(store: &Store, id: &ConversationId, number: usize) -> Outcome 
     Ok(())
 }
 
-/// Makes the other conversations after those that are there, message by message in turns, as if all had been going on at
-/// the same time.
+/// Copies the existing conversations, with their messages interleaved as if all had been active at the same time.
 async fn multiply(bare: &Bare, ids: &[String], by_hand: usize) -> Outcome {
     bare.make_room().await?;
     bare.load_ids(ids).await?;
@@ -146,7 +145,7 @@ async fn multiply(bare: &Bare, ids: &[String], by_hand: usize) -> Outcome {
     bare.script("COMMIT").await
 }
 
-/// Opens one conversation in each database in turns.
+/// Opens one conversation in each database alternately.
 async fn compare(table: &mut Table, places: &[Filled]) -> Outcome {
     let mut opened: Vec<Vec<Duration>> = vec![Vec::new(); places.len()];
     let mut reused = opened.clone();
@@ -174,7 +173,7 @@ async fn compare(table: &mut Table, places: &[Filled]) -> Outcome {
     Ok(())
 }
 
-/// What a turn reads first.
+/// The reads at the start of a turn.
 async fn open(store: &Store, id: &ConversationId) -> Found<Duration> {
     let begun = Instant::now();
     let conversation = store.conversation(id).await?;
@@ -188,13 +187,13 @@ async fn open(store: &Store, id: &ConversationId) -> Found<Duration> {
     Ok(time)
 }
 
-async fn reuse(store: &Store, proposed: Proposed) -> Found<Duration> {
+async fn reuse(store: &Store, proposed: ProposedEpoch) -> Found<Duration> {
     let begun = Instant::now();
     let in_force = store.epoch_for(proposed).await?;
     let time = begun.elapsed();
     match in_force {
-        InForce::Reused { .. } => Ok(time),
-        InForce::Opened(_) => Err("an epoch was opened that was there".into()),
+        CurrentEpoch::Reused { .. } => Ok(time),
+        CurrentEpoch::Opened(_) => Err("an epoch was opened that was there".into()),
     }
 }
 
@@ -209,7 +208,7 @@ async fn list(store: &Store) -> Found<Duration> {
 }
 
 /// The prompt of a conversation: one of a few texts, in ten layers.
-fn proposed(conversation: &ConversationId, number: usize) -> Proposed {
+fn proposed(conversation: &ConversationId, number: usize) -> ProposedEpoch {
     let mut text = format!("You are assistant number {}.\n", number % TEXTS);
     text.push_str(&prose(TEXT_BYTES - text.len()));
     let part = text.len() / 10;
@@ -221,7 +220,7 @@ fn proposed(conversation: &ConversationId, number: usize) -> Proposed {
         trust: Trust::Public,
         source: "file".to_owned(),
         origin: Some("AGENTS.md".to_owned()),
-        status: Status::Included,
+        status: SegmentStatus::Included,
         range: layer * part..(layer + 1) * part,
         separator: 0,
         tokens: 400,
@@ -235,7 +234,7 @@ fn proposed(conversation: &ConversationId, number: usize) -> Proposed {
         layers: layers.iter().map(|layer| layer.id.clone()).collect(),
         tokens: 4_000,
     };
-    Proposed {
+    ProposedEpoch {
         conversation: conversation.clone(),
         dependencies: Dependencies {
             hard: HardDependencies {

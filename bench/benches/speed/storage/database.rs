@@ -1,4 +1,4 @@
-//! Databases that are gone after the measurement: a file in a temporary folder, or a database of its own on the server.
+//! Temporary databases: a file in a temporary folder, or a database on the server.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::bare::{self, Bare};
 use super::{Found, start};
 use crate::Outcome;
 
-/// What to measure on.
+/// The engine to measure.
 pub(crate) enum Engine {
     Sqlite,
     /// The address of the server.
@@ -21,21 +21,21 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// The server that the environment names.
+    /// The server from the environment.
     pub(crate) fn of_environment() -> Option<Self> {
         let named = env::var("FOREWORD_TEST_POSTGRES").ok();
         named.filter(|address| !address.is_empty() && address != "skip").map(Self::Postgres)
     }
 
-    /// Name, version, and whether it waits for its disk: without that a commit costs next to nothing, and no ratio
-    /// says anything about a server that keeps what it was told.
+    /// Name, version, and whether commits are synced: without that they cost next to nothing, and ratios are
+    /// meaningless.
     pub(crate) async fn describe(&self) -> Found<String> {
         let Self::Postgres(server) = self else { return Ok("SQLite".to_owned()) };
         let client = bare::connect(server).await?;
         let mut settings = Vec::new();
         for name in ["server_version", "fsync", "full_page_writes"] {
             let row = client.query_one(&format!("SHOW {name}"), &[]).await?;
-            // The version is followed by whose it is.
+            // The version is followed by the vendor.
             settings.extend(row.get::<_, String>(0).split(' ').next().map(str::to_owned));
         }
         let [version, fsync, full_pages] = settings.as_slice() else { return Err("no settings".into()) };
@@ -47,19 +47,19 @@ impl Engine {
     }
 }
 
-/// A database that nobody else uses.
+/// A temporary database.
 pub(crate) struct Database {
-    place: Place,
+    kind: DatabaseKind,
     location: Location,
 }
 
-enum Place {
+enum DatabaseKind {
     File(TempDir),
     Server { server: String, address: String, name: String },
 }
 
 impl Database {
-    /// A database with our tables and nothing in them.
+    /// Creates a database with empty tables.
     pub(crate) async fn create(engine: &Engine) -> Found<Self> {
         let database = match engine {
             Engine::Sqlite => Self::in_folder(tempfile::tempdir()?),
@@ -73,25 +73,25 @@ impl Database {
         Ok(Store::open(&self.location, start()).await?)
     }
 
-    /// A connection that knows nothing of the store, as durable as the store's.
+    /// A bare connection, as durable as the store's.
     pub(crate) async fn connect(&self) -> Found<Bare> {
-        match &self.place {
-            Place::File(folder) => Bare::sqlite(&file(folder)),
-            Place::Server { address, .. } => Bare::postgres(address).await,
+        match &self.kind {
+            DatabaseKind::File(folder) => Bare::sqlite(&file(folder)),
+            DatabaseKind::Server { address, .. } => Bare::postgres(address).await,
         }
     }
 
-    /// A copy. Nobody may be writing.
+    /// A copy. No writer may be active.
     pub(crate) async fn copy(&self) -> Found<Self> {
-        match &self.place {
-            Place::File(folder) => {
+        match &self.kind {
+            DatabaseKind::File(folder) => {
                 let copy = tempfile::tempdir()?;
                 std::fs::copy(file(folder), file(&copy))?;
                 std::fs::File::open(file(&copy))?.sync_all()?;
                 Ok(Self::in_folder(copy))
             }
-            Place::Server { server, name, .. } => {
-                // A store that was closed may still have connections on the server's side.
+            DatabaseKind::Server { server, name, .. } => {
+                // The server may still have connections of a closed store.
                 let end = format!(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
                 );
@@ -103,9 +103,9 @@ impl Database {
     }
 
     pub(crate) async fn remove(self) -> Outcome {
-        match self.place {
-            Place::File(folder) => folder.close()?,
-            Place::Server { server, name, .. } => {
+        match self.kind {
+            DatabaseKind::File(folder) => folder.close()?,
+            DatabaseKind::Server { server, name, .. } => {
                 let drop = format!("DROP DATABASE {name} WITH (FORCE)");
                 bare::connect(&server).await?.batch_execute(&drop).await?;
             }
@@ -114,7 +114,7 @@ impl Database {
     }
 
     fn in_folder(folder: TempDir) -> Self {
-        Self { location: Location::file(file(&folder)), place: Place::File(folder) }
+        Self { location: Location::file(file(&folder)), kind: DatabaseKind::File(folder) }
     }
 
     async fn on_server(server: &str, template: &str) -> Found<Self> {
@@ -126,7 +126,7 @@ impl Database {
         let (before, _) = before.rsplit_once('/').ok_or("the server's address names no database")?;
         let address = format!("{before}/{name}?{options}");
         let location = Location::parse(&address, Path::new("/"))?;
-        Ok(Self { location, place: Place::Server { server: server.to_owned(), address, name } })
+        Ok(Self { location, kind: DatabaseKind::Server { server: server.to_owned(), address, name } })
     }
 }
 

@@ -1,5 +1,5 @@
-//! Events through the queue next to a loop of bare `INSERT`s: how many are written in a second, and what recording one
-//! costs whoever has something better to do.
+//! Events through the queue, compared with a loop of bare `INSERT`s: the throughput, and the cost of recording for
+//! the caller.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::Outcome;
 use crate::table::{Table, readable};
 use crate::timing::Comparison;
 
-/// At most this much of the time of a bare `INSERT`.
+/// The maximum ratio to a bare `INSERT`.
 const TARGET: f64 = 0.1;
 const ROUNDS: usize = 5;
-/// As many as the queue holds, nearly.
+/// Nearly the capacity of the queue.
 const BURST: usize = 8_000;
-/// The peer's share of a round: each waits for the disk.
+/// The peer's share of a round: each insert waits for the disk.
 const SINGLE: usize = 250;
-/// How many the peer writes in one transaction, where it does that: as many as the queue. It then takes the rest of a
-/// burst, so that both have as much in their tables.
+/// The peer's transaction size, equal to the queue's batch. It then inserts the rest of a burst, so that both tables
+/// have the same size.
 const TOGETHER: usize = 512;
 /// Events recorded one by one on a clock.
 const RECORDED: usize = 100_000;
-/// How many are recorded before the ones before the last so many must be durable.
+/// Recording waits until all but the last so many events are durable.
 const STRETCH: usize = 2_000;
-/// Events recorded at a pace, each after so many times the time it takes to write one.
+/// Events recorded at a pace, each after a multiple of the time it takes to write one.
 const PACED: usize = 20_000;
 const PACE: u32 = 2;
 
@@ -49,7 +49,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     })
 }
 
-/// What the first part has found out.
+/// The results of the first part.
 struct Throughput {
     /// The time it takes to write an event through the queue.
     queued: Duration,
@@ -57,7 +57,7 @@ struct Throughput {
     singles: Spread,
 }
 
-/// Writes through the queue and by the peer in turns.
+/// Writes through the queue and with the peer alternately.
 async fn throughput(table: &mut Table, store: &Store, bare: &Bare) -> Found<Throughput> {
     let (mut alone, mut together, mut singles) = (Vec::new(), Vec::new(), Vec::new());
     let queue = queue(store);
@@ -88,7 +88,7 @@ async fn throughput(table: &mut Table, store: &Store, bare: &Bare) -> Found<Thro
     Ok(Throughput { queued: alone.subject, singles: Spread::of(singles) })
 }
 
-/// The times of `INSERT`s that are transactions of their own.
+/// The times of `INSERT`s in their own transactions.
 async fn one_by_one(bare: &Bare, rows: &[EventRow]) -> Found<Vec<Duration>> {
     let mut times = Vec::with_capacity(rows.len());
     for row in rows {
@@ -99,7 +99,7 @@ async fn one_by_one(bare: &Bare, rows: &[EventRow]) -> Found<Vec<Duration>> {
     Ok(times)
 }
 
-/// The time per event of somebody who thinks of transactions.
+/// The time per event in larger transactions.
 async fn in_transactions(bare: &Bare, rows: &[EventRow]) -> Found<Duration> {
     let begun = Instant::now();
     for rows in rows.chunks(TOGETHER) {
@@ -123,7 +123,7 @@ async fn queued(queue: &EventQueue, events: Vec<Event>) -> Found<Duration> {
     Ok(begun.elapsed() / count)
 }
 
-/// What recording costs, once as fast as the queue can be emptied, once at a pace.
+/// The cost of recording, at full speed and at a pace.
 async fn callers_path(table: &mut Table, store: &Store, found: &Throughput) -> Outcome {
     let queue = queue(store);
     queued(&queue, sample_events::events(0, BURST, start())?).await?;
@@ -147,7 +147,7 @@ async fn callers_path(table: &mut Table, store: &Store, found: &Throughput) -> O
     Ok(())
 }
 
-/// Records in stretches, without a pause but to let the queue catch up, so that it is always being emptied meanwhile.
+/// Records without a pause except for the queue to catch up, so that the worker is always busy.
 async fn at_full_speed(queue: &EventQueue) -> Found<Spread> {
     let mut times = Vec::with_capacity(RECORDED);
     let mut unwritten = VecDeque::new();
@@ -171,7 +171,7 @@ async fn at_a_pace(queue: &EventQueue, pace: Duration) -> Found<Spread> {
     let mut times = Vec::with_capacity(PACED);
     let mut next = Instant::now();
     for number in 0..PACED as u64 {
-        // Made when it happens, as by a caller.
+        // Created on the way, as by a caller.
         for event in sample_events::events(number, 1, start())? {
             // Sleeping would take longer than this.
             while Instant::now() < next {
@@ -191,18 +191,18 @@ fn record(queue: &EventQueue, event: Event) -> Duration {
     begun.elapsed()
 }
 
-/// What of a time is the clock's.
+/// The cost of reading the clock.
 fn clock() -> Duration {
     Spread::of((0..10_000).map(|_| Instant::now().elapsed()).collect()).median()
 }
 
-/// As it is by default, but for pruning, which is measured elsewhere.
+/// The default queue, without pruning.
 fn queue(store: &Store) -> EventQueue {
     let config = QueueConfig { retention: None, ..QueueConfig::default() };
     EventQueue::start(store.clone(), Arc::new(start), config)
 }
 
-/// Ends a queue that has lost nothing: otherwise its speed would mean nothing.
+/// Closes a queue. Fails if it has lost events, which would invalidate its speed.
 async fn lossless(queue: &EventQueue) -> Outcome {
     queue.close().await;
     match queue.dropped() {

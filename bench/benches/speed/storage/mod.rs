@@ -1,4 +1,4 @@
-//! What must last, measured on each engine next to a bare connection with the same library: SQLite always, Postgres if
+//! Storage benchmarks on each engine, compared with a bare connection of the same library: SQLite always, Postgres if
 //! `FOREWORD_TEST_POSTGRES` names a server.
 
 pub(crate) mod bare;
@@ -19,19 +19,19 @@ use database::{Database, Engine};
 
 type Found<T> = Result<T, Box<dyn Error>>;
 
-/// The time of everything that is written beforehand: 2026-11-16, 8 o'clock.
+/// The time of all prepared data: 2026-11-16, 8 o'clock.
 const START: i64 = 1_794_816_000_000_000;
 
 pub(crate) fn start() -> Timestamp {
     Timestamp::from_micros(START)
 }
 
-/// Measures on each engine there is, and names the one that is not there.
+/// Measures on each available engine, and reports a missing one.
 pub(crate) fn on_each_engine(
     table: &mut Table,
     measure: impl AsyncFn(&mut Table, &Engine) -> Outcome,
 ) -> Outcome {
-    // As many threads as in the tests; the caller has one of its own.
+    // As many threads as in the tests, besides the caller's.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         table.note("SQLite (WAL, synchronous = FULL)");
@@ -45,7 +45,7 @@ pub(crate) fn on_each_engine(
     })
 }
 
-/// Measures with a database of its own, which is removed whatever comes of it.
+/// Measures with a temporary database, which is always removed.
 async fn with_database<T>(engine: &Engine, measure: impl AsyncFnOnce(&Database) -> Found<T>) -> Found<T> {
     let database = Database::create(engine).await?;
     let measured = measure(&database).await;

@@ -1,5 +1,5 @@
-//! A million events, half of them too old: how much writers notice when those are pruned, slice by slice, next to no
-//! pruning at all, and next to one `DELETE` of everything.
+//! A million events, half of them expired: the effect of pruning in batches on writers, compared with no pruning and
+//! with a single `DELETE`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,11 +23,11 @@ use crate::table::Table;
 use crate::timing::Comparison;
 
 const EVENTS: usize = 1_000_000;
-/// How many are loaded at once.
+/// Events per load batch.
 const CHUNK: usize = 10_000;
-/// How long writers are watched.
+/// How long writers are measured.
 const WATCHED: Duration = Duration::from_secs(8);
-/// Events of a writer that waits for them.
+/// The batch size of the measured writer.
 const BURST: usize = 512;
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
@@ -49,7 +49,7 @@ fn config() -> RetentionConfig {
     RetentionConfig::default()
 }
 
-/// The second half begins here.
+/// The expiry time, in the middle of the events.
 fn cutoff() -> Timestamp {
     config().cutoff(start())
 }
@@ -71,7 +71,7 @@ fn conversation() -> Found<ConversationId> {
     Ok(ConversationId::new("signal:group-7")?)
 }
 
-/// What was seen while slices were pruned.
+/// The measurements while pruning in batches.
 struct Sliced {
     slices: Spread,
     seen: Seen,
@@ -103,7 +103,7 @@ async fn sliced(table: &mut Table, database: &Database) -> Found<Sliced> {
     Ok(Sliced { slices, seen })
 }
 
-/// Prunes as the queue does, but for so long only.
+/// Prunes as the queue does, for a limited time.
 async fn prune(store: &Store) -> Found<(Spread, u64)> {
     let (config, begun) = (config(), Instant::now());
     let (mut times, mut total) = (Vec::new(), 0);
@@ -120,7 +120,7 @@ async fn prune(store: &Store) -> Found<(Spread, u64)> {
     Ok((Spread::of(times), total))
 }
 
-/// The same by one statement of somebody who does not care.
+/// The same with a single `DELETE`.
 async fn at_once(table: &mut Table, database: &Database, sliced: &Sliced) -> Outcome {
     let store = database.open().await?;
     let bare = database.connect().await?;
@@ -129,7 +129,7 @@ async fn at_once(table: &mut Table, database: &Database, sliced: &Sliced) -> Out
         let begun = Instant::now();
         bare.script(&delete).await?;
         let time = begun.elapsed();
-        // Whatever it has left behind for the others to do belongs to it.
+        // Its deferred work counts too.
         tokio::time::sleep(Duration::from_secs(1)).await;
         Ok(time)
     })
@@ -152,17 +152,17 @@ async fn at_once(table: &mut Table, database: &Database, sliced: &Sliced) -> Out
     Ok(())
 }
 
-/// What writers notice.
+/// The measurements of the writers.
 struct Seen {
-    /// The time per event of one that writes as fast as they become durable.
+    /// The time per event at full speed.
     per_event: Duration,
-    /// What accepting a message took, each time.
+    /// The times of accepting a message.
     waits: Spread,
-    /// How often that was refused, and tried again.
+    /// How often accepting failed and was retried.
     refused: usize,
 }
 
-/// Does `work` while one task writes events and another accepts messages, each as fast as it can.
+/// Runs `work` while one task writes events and another accepts messages, both at full speed.
 async fn while_writing<T>(store: &Store, work: impl Future<Output = Found<T>>) -> Found<(T, Seen)> {
     let stop = Arc::new(AtomicBool::new(false));
     let events = tokio::spawn(write_events(store.clone(), Arc::clone(&stop)));
@@ -206,7 +206,7 @@ async fn accept_messages(store: Store, stop: Arc<AtomicBool>) -> Result<(Vec<Dur
     Ok((waits, refused))
 }
 
-/// A message that nobody has sent yet.
+/// A new message.
 fn message() -> Found<NewMessage> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     Ok(NewMessage {

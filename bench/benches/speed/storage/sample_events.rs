@@ -1,5 +1,5 @@
-//! Events as a turn leaves them behind: eight a turn, most of them with tokens or a duration, all with about 200 bytes of
-//! metadata. The same ones in every run.
+//! Sample events of turns: eight per turn, most with tokens or a duration, all with about 200 bytes of metadata.
+//! Deterministic.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio_postgres::types::ToSql;
 
 use super::Found;
 
-/// The peer's statement: the store's columns, by itself.
+/// The peer's statement, with the store's columns.
 pub(crate) const INSERT: &str = "INSERT INTO events (timestamp, level, category, session_id, agent_id, user_id, channel,
      event_type, duration_ms, tokens_in, tokens_out, cost_usd, error, metadata, turn_id, trace_id, span_id,
      parent_span_id, cache_read_tokens, cache_write_tokens, prompt_fingerprint, layer_versions)
@@ -30,14 +30,14 @@ const TURN: [EventType; 8] = [
     EventType::TurnCompleted,
     EventType::MessageSent,
 ];
-/// Conversations that take turns.
+/// The number of interleaved conversations.
 const CONVERSATIONS: u64 = 500;
-/// Of so many turns one has a call that fails.
+/// One in this many turns has a failed call.
 const FAILING: u64 = 50;
-/// How long after the one before it an event happens.
+/// The time between two events.
 const STEP: Duration = Duration::from_millis(20);
 
-/// Events one behind the other, from number `first` on; number 0 happens at `from`.
+/// Consecutive events from number `first`; number 0 happens at `from`.
 pub(crate) fn events(first: u64, count: usize, from: Timestamp) -> Found<Vec<Event>> {
     let numbers = (first..).take(count);
     numbers.map(|number| event(number, from.plus(STEP.saturating_mul(number as u32)))).collect()
@@ -78,7 +78,7 @@ fn event(number: u64, at: Timestamp) -> Found<Event> {
     })
 }
 
-/// An event as the peer writes it, made beforehand: the peer is not timed for making it.
+/// An event as the peer writes it, created before the measurement.
 pub(crate) struct EventRow {
     timestamp: String,
     level: &'static str,

@@ -1,8 +1,8 @@
-//! How far times lie apart: what one in a hundred and one in a thousand has to wait.
+//! The distribution of times: percentiles.
 
 use std::time::Duration;
 
-/// Times, the shortest first.
+/// Sorted times.
 pub(crate) struct Spread(Vec<Duration>);
 
 impl Spread {
@@ -15,7 +15,7 @@ impl Spread {
         self.permille(500)
     }
 
-    /// The time that so many of a thousand don't exceed.
+    /// The time at a permille.
     pub(crate) fn permille(&self, share: usize) -> Duration {
         let last = self.0.len().saturating_sub(1);
         self.0.get(last * share / 1_000).copied().unwrap_or_default()
@@ -25,7 +25,7 @@ impl Spread {
         self.permille(1_000)
     }
 
-    /// How many of them don't exceed `limit`, as a part of 1.
+    /// The share of times up to `limit`.
     pub(crate) fn share_up_to(&self, limit: Duration) -> f64 {
         self.0.partition_point(|time| *time <= limit) as f64 / self.0.len().max(1) as f64
     }

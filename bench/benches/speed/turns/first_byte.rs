@@ -1,4 +1,4 @@
-//! From an accepted message to the first byte of the request to the provider, at 50 turns a second.
+//! The time from an accepted message to the first byte of the provider request, at 50 turns per second.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::table::{Table, readable};
 use crate::timing::Comparison;
 
 const CONVERSATIONS: usize = 200;
-/// Turns that each conversation has behind it: two messages each.
+/// Earlier turns per conversation, of two messages each.
 const TURNS_BEFORE: usize = 10;
-/// At once, while those are made.
+/// How many of those run at once.
 const AT_ONCE: usize = 20;
 const PER_SECOND: u32 = 50;
 const SECONDS: usize = 20;
-/// What somebody says.
+/// The size of a message.
 const SAID_BYTES: usize = 300;
 const AIM: Duration = Duration::from_millis(1);
 
@@ -80,11 +80,11 @@ fn number_of_peer(number: usize) -> usize {
     2 * number + 1
 }
 
-fn words(number: usize) -> String {
+fn numbered_prose(number: usize) -> String {
     format!("{} ({MARK}{})", prose(SAID_BYTES), number_of_turn(number))
 }
 
-/// Gives each conversation a past.
+/// Creates the earlier turns.
 async fn warm_up(scene: &Scene) -> Outcome {
     for round in 0..TURNS_BEFORE {
         for first in (0..CONVERSATIONS).step_by(AT_ONCE) {
@@ -101,7 +101,7 @@ async fn warm_up(scene: &Scene) -> Outcome {
     Ok(())
 }
 
-/// Says something and posts the same bytes bare, in turns and at a pace, whatever becomes of those before.
+/// Sends messages and bare requests of the same size alternately at a fixed pace.
 async fn pace(
     scene: &Scene,
     bare: &Arc<Bare>,
@@ -114,7 +114,7 @@ async fn pace(
         ticks.tick().await;
         let scene = scene.clone();
         turns.push(tokio::spawn(async move {
-            let (receipt, accepted) = scene.say(&conversation(number), words(number)).await?;
+            let (receipt, accepted) = scene.say(&conversation(number), numbered_prose(number)).await?;
             follow(&receipt, || ()).await.map_err(|error| error.to_string())?;
             Found::Ok(accepted)
         }));
@@ -133,7 +133,7 @@ async fn pace(
     Ok((Spread::of(ours), Spread::of(theirs)))
 }
 
-/// The peer: nothing but the client.
+/// The peer: a bare HTTP client.
 struct Bare {
     client: reqwest::Client,
     url: reqwest::Url,
@@ -146,7 +146,7 @@ impl Bare {
         Ok(Self { client, url: loopback.url().parse()?, body: loopback.newest_body() })
     }
 
-    /// Posts, and says when it began to.
+    /// Sends a request, and returns when it began.
     async fn post(&self, number: usize) -> Found<Instant> {
         let body = self.body.clone();
         let began = Instant::now();

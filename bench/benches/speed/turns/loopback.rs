@@ -1,6 +1,5 @@
-//! A provider on a loopback port, as quick as can be: on a thread of its own, it notes when the first byte of a request
-//! arrived and answers with the same words each time, at once or in pieces at a pace. It has as much HTTP/1.1 as its
-//! clients here speak.
+//! A fast provider on a loopback port. On its own thread it records when the first byte of a request arrives and
+//! sends a fixed response, at once or paced. A minimal HTTP/1.1 server.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,21 +13,21 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
-/// Stands in front of a request's number, in its text or in a header.
+/// The prefix of a request's number, in its text or in a header.
 pub(crate) const MARK: &str = "request-number-";
 
-/// How an answer comes.
+/// The pace of a response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pace {
     AtOnce,
-    /// So many pieces, one every so often.
+    /// In chunks at an interval.
     Drips {
         pieces: u32,
         every: Duration,
     },
 }
 
-/// The provider. Ends when it is dropped.
+/// The provider. Stops when dropped.
 pub(crate) struct Loopback {
     address: SocketAddr,
     pace: Arc<Mutex<Pace>>,
@@ -36,14 +35,14 @@ pub(crate) struct Loopback {
     _stop: oneshot::Sender<()>,
 }
 
-/// What was seen so far.
+/// What was measured so far.
 #[derive(Default)]
 struct Seen {
     /// When the first byte of each request arrived, by its number.
     first_bytes: Vec<Option<Instant>>,
     /// The newest request.
     body: Vec<u8>,
-    /// The longest time between two pieces of one answer, as they were sent.
+    /// The longest time between two chunks of one response, when sent.
     longest_rest: Duration,
 }
 
@@ -60,7 +59,7 @@ impl Loopback {
             runtime.block_on(async {
                 let Ok(listener) = TcpListener::from_std(listener) else { return };
                 tokio::select! {
-                    () = accept(&listener, (dialect, pacing), &watching) => {}
+                    () = accept(&listener, dialect, pacing, &watching) => {}
                     _ = stopped => {}
                 }
             });
@@ -68,7 +67,7 @@ impl Loopback {
         Ok(Self { address, pace, seen, _stop: stop })
     }
 
-    /// A row for it in the configuration of providers.
+    /// Its entry in the provider configuration.
     pub(crate) fn provider(&self, dialect: WireDialect) -> Provider {
         Provider {
             name: "loopback".into(),
@@ -81,12 +80,12 @@ impl Loopback {
         }
     }
 
-    /// Answers at another pace from now on.
+    /// Sets the pace of later responses.
     pub(crate) fn set_pace(&self, pace: Pace) {
         *lock(&self.pace) = pace;
     }
 
-    /// Where a bare client sends to. Any path will do.
+    /// The URL for a bare client. Any path works.
     pub(crate) fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
@@ -101,7 +100,7 @@ impl Loopback {
         lock(&self.seen).body.clone()
     }
 
-    /// The longest time between two pieces of one answer since this was last asked, as they were sent.
+    /// Takes the longest time between two chunks of one response since the last call, when sent.
     pub(crate) fn take_longest_rest(&self) -> Duration {
         std::mem::take(&mut lock(&self.seen).longest_rest)
     }
@@ -109,14 +108,15 @@ impl Loopback {
 
 async fn accept(
     listener: &TcpListener,
-    (dialect, pace): (WireDialect, Arc<Mutex<Pace>>),
+    dialect: WireDialect,
+    pace: Arc<Mutex<Pace>>,
     seen: &Arc<Mutex<Seen>>,
 ) {
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
         let (pace, seen) = (Arc::clone(&pace), Arc::clone(seen));
         tokio::spawn(async move {
-            // A client that goes away is no news.
+            // Ignores disconnects.
             let _ = serve(stream, dialect, &pace, &seen).await;
         });
     }
@@ -133,7 +133,7 @@ async fn serve(
     while let Some((first_byte, body_from)) = read_request(&mut stream, &mut request).await? {
         remember(seen, &request, first_byte, body_from);
         let prompt_bytes = request.len() - body_from;
-        // The memory of those who ask is measured, not ours.
+        // Frees our memory, since the clients' memory is measured.
         request = Vec::new();
         stream.write_all(HEAD.as_bytes()).await?;
         let pace = *lock(pace);
@@ -146,7 +146,7 @@ async fn serve(
             }
             Pace::Drips { pieces, every } => {
                 stream.write_all(chunk(&beginning(dialect, prompt_bytes)).as_bytes()).await?;
-                drip(&mut stream, &chunk(piece(dialect)), (pieces, every), seen).await?;
+                drip(&mut stream, &chunk(piece(dialect)), pieces, every, seen).await?;
                 stream.write_all(format!("{}0\r\n\r\n", chunk(end(dialect))).as_bytes()).await?;
             }
         }
@@ -154,7 +154,7 @@ async fn serve(
     Ok(())
 }
 
-/// Reads one request into `request`: when its first byte came, and where its body begins. `None` if there is no more.
+/// Reads one request into `request`: when its first byte came, and where its body begins. `None` at the end.
 async fn read_request(stream: &mut TcpStream, request: &mut Vec<u8>) -> io::Result<Option<(Instant, usize)>> {
     request.clear();
     if stream.read_buf(request).await? == 0 {
@@ -199,7 +199,7 @@ fn remember(seen: &Mutex<Seen>, request: &[u8], first_byte: Instant, body_from: 
     body.extend_from_slice(&request[body_from..]);
 }
 
-/// The number behind the last mark in a text.
+/// The number after the last mark in a text.
 fn number(text: &[u8]) -> Option<usize> {
     let at = text.windows(MARK.len()).rposition(|window| window == MARK.as_bytes())? + MARK.len();
     let digits = text[at..].iter().take_while(|byte| byte.is_ascii_digit());
@@ -209,11 +209,12 @@ fn number(text: &[u8]) -> Option<usize> {
 async fn drip(
     stream: &mut TcpStream,
     piece: &str,
-    (pieces, every): (u32, Duration),
+    pieces: u32,
+    every: Duration,
     seen: &Mutex<Seen>,
 ) -> io::Result<()> {
     let mut pace = tokio::time::interval(every);
-    // A late piece must not be followed by a hurried one: gaps are measured.
+    // A late chunk must not be followed by an early one: gaps are measured.
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last: Option<Instant> = None;
     for _ in 0..pieces {
@@ -231,7 +232,7 @@ async fn drip(
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// The first event. What the answer took is told as a provider would: four bytes to a token, nearly all of it cached.
+/// The first event. Reports usage like a provider: four bytes per token, nearly all cached.
 fn beginning(dialect: WireDialect, prompt_bytes: usize) -> String {
     let cached = prompt_bytes / 4;
     match dialect {

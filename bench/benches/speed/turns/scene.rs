@@ -1,4 +1,4 @@
-//! An agent as the program puts it together, in a workspace of its own.
+//! An agent as the program builds it, in its own workspace.
 
 use std::error::Error;
 use std::future::Future;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use foreword_agent::agent::{Agent, Receipt};
+use foreword_agent::clock_and_rng::{ClockAndRng, Machine};
+use foreword_agent::conversation::feed::Progress;
+use foreword_agent::conversation::inbound::{Inbound, TurnOrigin};
 use foreword_agent::error::AgentError;
-use foreword_agent::feed::Progress;
-use foreword_agent::inbound::{Inbound, Occasion};
 use foreword_agent::memory::Memory;
 use foreword_agent::models::Models;
 use foreword_agent::shared::{Parts, into_store};
-use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_core::id::ConversationId;
 use foreword_core::model::{Model, ModelError};
@@ -32,7 +32,7 @@ use super::loopback::Loopback;
 use crate::Outcome as Done;
 use crate::sample::{Sample, Scale};
 
-/// The one way to every model.
+/// A provider that always returns the same model.
 struct OneModel(Arc<HttpModel>);
 
 impl Models for OneModel {
@@ -41,13 +41,13 @@ impl Models for OneModel {
     }
 }
 
-/// An agent and its world.
+/// An agent and its environment.
 #[derive(Clone)]
 pub(crate) struct Scene {
     pub(crate) agent: Agent,
     events: EventQueue,
     store: Store,
-    /// Lives as long as the last clone.
+    /// Dropped with the last clone.
     _sample: Arc<Sample>,
 }
 
@@ -64,10 +64,10 @@ impl Scene {
         );
         std::fs::write(sample.path().join("foreword.yaml"), config)?;
         let workspace = Arc::new(sample.open()?);
-        let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
+        let clock_and_rng: Arc<dyn ClockAndRng> = Arc::new(Machine);
         let location = Location::file(sample.path().join(".foreword/foreword.db"));
-        let store = Store::open(&location, surroundings.timestamp()).await?;
-        let clock = Arc::clone(&surroundings);
+        let store = Store::open(&location, clock_and_rng.timestamp()).await?;
+        let clock = Arc::clone(&clock_and_rng);
         let clock: Arc<dyn Fn() -> _ + Send + Sync> = Arc::new(move || clock.timestamp());
         let events = EventQueue::start(store.clone(), Arc::clone(&clock), QueueConfig::default());
         let model = HttpModel::new(loopback.provider(dialect), None, clock)?;
@@ -83,13 +83,13 @@ impl Scene {
             models: Arc::new(OneModel(Arc::new(model))),
             tools: [tools::builtin(ToolSettings::default()), tools::memory(memory)].concat(),
             outside: None,
-            node: surroundings.id("node")?,
-            surroundings,
+            node: clock_and_rng.id("node")?,
+            clock_and_rng,
         };
         Ok(Self { agent: Agent::new(parts), events, store, _sample: Arc::new(sample) })
     }
 
-    /// Says something, and gives the receipt with the moment from which on the message was accepted.
+    /// Posts a message. Returns the receipt and the time at which it was accepted.
     pub(crate) async fn say(
         &self,
         conversation: &str,
@@ -97,7 +97,7 @@ impl Scene {
     ) -> Result<(Receipt, Instant), AgentError> {
         let inbound = Inbound {
             conversation: ConversationId::new(conversation)?,
-            occasion: Occasion::default(),
+            origin: TurnOrigin::default(),
             text,
             key: None,
         };
@@ -105,7 +105,7 @@ impl Scene {
         Ok((receipt?, accepted))
     }
 
-    /// Lets everything come to its end. Fails if an event was lost.
+    /// Shuts down. Fails if an event was lost.
     pub(crate) async fn close(self) -> Done {
         self.agent.shut_down().await;
         self.events.close().await;
@@ -118,7 +118,7 @@ impl Scene {
     }
 }
 
-/// Waits until the turn that answers `receipt` is over; `piece` is told of every piece of its text.
+/// Waits until the turn of `receipt` has ended; calls `piece` for every chunk of its text.
 pub(crate) async fn follow(receipt: &Receipt, mut piece: impl FnMut()) -> Done {
     let mut next = receipt.from;
     loop {
@@ -137,8 +137,8 @@ pub(crate) async fn follow(receipt: &Receipt, mut piece: impl FnMut()) -> Done {
     }
 }
 
-/// What a future gives, and when it was polled for the last time: when the last thing it waited for had come. What is
-/// sent has been committed by then, and nothing was done about it yet.
+/// The output of a future and the time of its last poll: when the last event it awaited had arrived. The message is
+/// committed by then, and nothing has been done with it.
 async fn last_poll<F: Future>(future: F) -> (F::Output, Instant) {
     let mut future = pin!(future);
     std::future::poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! Two hundred answers at once in one process: what each conversation takes, and whether one of them ever has to wait.
+//! Two hundred concurrent responses in one process: the memory per conversation, and the gaps between chunks.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const STREAMS: usize = 200;
 const PIECES: u32 = 100;
 const EVERY: Duration = Duration::from_millis(40);
 const ROUNDS: usize = 3;
-/// When all of them are in the middle of their answers.
+/// When all responses are in progress.
 const MIDDLE: Duration = Duration::from_secs(2);
 
 type Stream = JoinHandle<Found<Vec<Duration>>>;
@@ -34,7 +34,7 @@ async fn compare(table: &mut Table) -> Outcome {
     let pace = Pace::Drips { pieces: PIECES, every: EVERY };
     let loopback = Loopback::start(WireDialect::Anthropic, Pace::AtOnce)?;
     let scene = Scene::open(&loopback, WireDialect::Anthropic).await?;
-    // What the process holds however many talk: files, what the database keeps in memory, connections.
+    // Warms up everything that does not grow with the number of conversations: files, the page cache, connections.
     for number in 0..STREAMS {
         let before = scene.say(&format!("signal:before-{number}"), prose(300)).await?.0;
         follow(&before, || ()).await?;
@@ -69,7 +69,7 @@ async fn compare(table: &mut Table) -> Outcome {
     scene.close().await
 }
 
-/// The times between two pieces of one answer.
+/// The times between two chunks of one response.
 #[derive(Default)]
 struct Gaps {
     all: Vec<Duration>,
@@ -91,7 +91,7 @@ impl Gaps {
     }
 }
 
-/// Notes when pieces come.
+/// Records when chunks arrive.
 #[derive(Default)]
 struct Watch {
     last: Option<Instant>,
@@ -107,7 +107,7 @@ impl Watch {
     }
 }
 
-/// Somebody says something in every conversation, and follows the answer.
+/// Posts a message in every conversation, and follows the responses.
 async fn answers(scene: &Scene) -> Result<Vec<Stream>, Box<dyn Error>> {
     let mut streams = Vec::new();
     for number in 0..STREAMS {
@@ -121,7 +121,7 @@ async fn answers(scene: &Scene) -> Result<Vec<Stream>, Box<dyn Error>> {
     Ok(streams)
 }
 
-/// The peer: the same bytes, and an answer that nobody understands.
+/// The peer: the same bytes, without parsing the response.
 fn bare(loopback: &Loopback, body: &[u8]) -> Result<Vec<Stream>, Box<dyn Error>> {
     let client = bare_client()?;
     let body: Arc<[u8]> = body.into();
@@ -133,7 +133,7 @@ fn bare(loopback: &Loopback, body: &[u8]) -> Result<Vec<Stream>, Box<dyn Error>>
             while response.chunk().await?.is_some() {
                 watch.piece();
             }
-            // The beginning and the end are no pieces of text.
+            // The first and the last event are not text.
             let gaps = watch.gaps.len();
             Found::Ok(watch.gaps.into_iter().take(gaps.saturating_sub(1)).skip(1).collect())
         })
@@ -153,7 +153,7 @@ fn memory(before: Option<f64>, middle: Option<f64>) -> String {
     }
 }
 
-/// What this process has in memory.
+/// The resident memory of this process.
 fn resident_kilobytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,5 +1,5 @@
-//! What a server answered, as text for a model: text as it is, everything else described in words, all of it within bounds and
-//! from outside.
+//! Converts a server's answer to text for the model: text unchanged, other content described, all of it limited in size
+//! and marked as text from outside.
 
 use foreword_prompt::text::with_thousands;
 use foreword_prompt::untrusted::single_line;
@@ -8,22 +8,22 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use crate::tool::{ToolCall, ToolOutput};
 use crate::tools::limits::truncated;
 
-/// How much of an answer a model reads, in bytes; as much as of a command's output.
-const MOST_BYTES: usize = 32_768;
-/// How much of a name or kind is repeated.
+/// The maximum size of an answer in bytes; the same as for a command's output.
+const MAX_BYTES: usize = 32_768;
+/// The maximum length of a name or kind that is repeated.
 const WORD_CHARS: usize = 120;
 
-/// What a model is told of a result.
-pub(super) fn told(server: &str, tool: &str, result: CallToolResult, call: &ToolCall) -> ToolOutput {
+/// The output for a result.
+pub(super) fn tool_output(server: &str, tool: &str, result: CallToolResult, call: &ToolCall) -> ToolOutput {
     let failed = result.is_error.unwrap_or(false);
     let whole = readable(result);
-    let (text, left_out) = cut(&whole, MOST_BYTES);
+    let (text, left_out) = cut(&whole, MAX_BYTES);
     let mut output = if failed {
-        // The first line goes into the log: it is ours.
-        let output = ToolOutput::outside(format!("the server `{server}` says that it failed:\n{text}"));
+        // The first line goes into the log and has no text from outside.
+        let output = ToolOutput::untrusted(format!("the server `{server}` says that it failed:\n{text}"));
         ToolOutput { is_error: true, ..output }
     } else {
-        ToolOutput::outside(text)
+        ToolOutput::untrusted(text)
     };
     if left_out > 0 {
         output = output.with_event(truncated(call, tool, whole.len(), whole.len() - left_out));
@@ -31,10 +31,10 @@ pub(super) fn told(server: &str, tool: &str, result: CallToolResult, call: &Tool
     output
 }
 
-/// What a model is told of a call the server did not take.
+/// The output for a call that the server rejected.
 pub(super) fn refused(server: &str, words: &str) -> ToolOutput {
-    let (words, _) = cut(&words.replace('\0', "\u{fffd}"), MOST_BYTES);
-    let output = ToolOutput::outside(format!("the server `{server}` refused the call:\n{words}"));
+    let (words, _) = cut(&words.replace('\0', "\u{fffd}"), MAX_BYTES);
+    let output = ToolOutput::untrusted(format!("the server `{server}` refused the call:\n{words}"));
     ToolOutput { is_error: true, ..output }
 }
 
@@ -47,7 +47,7 @@ fn readable(result: CallToolResult) -> String {
     }
     let text = parts.join("\n");
     let text = if text.is_empty() { "(it gave nothing)".to_owned() } else { text };
-    // No store takes a NUL, and no model needs one.
+    // Stores refuse NUL, and models do not need it.
     text.replace('\0', "\u{fffd}")
 }
 
@@ -74,13 +74,13 @@ fn word(text: &str) -> String {
     single_line(text, WORD_CHARS)
 }
 
-/// What is no text, in words. It came as base64, of which four letters are three bytes.
+/// Describes content that is not text. It is base64, where four characters are three bytes.
 fn data(what: &str, kind: Option<&str>, letters: usize) -> String {
     let kind = kind.map(|kind| format!(" ({})", word(kind))).unwrap_or_default();
     format!("[{what}{kind} of about {} bytes, which can't be shown here]", with_thousands(letters / 4 * 3))
 }
 
-/// At most `limit` bytes of `text`, half from its beginning and half from its end; and how many were left out.
+/// At most `limit` bytes of `text`, half from its start and half from its end; and how many were omitted.
 fn cut(text: &str, limit: usize) -> (String, usize) {
     if text.len() <= limit {
         return (text.to_owned(), 0);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_where_there_is_no_text_and_nothing_is_called_that() {
+    fn structured_content_is_used_without_text() {
         assert_eq!(
             read(json!({ "content": [], "structuredContent": { "b": 1, "a": [2] } })),
             r#"{"a":[2],"b":1}"#
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_answer_the_middle_is_left_out_between_characters() {
+    fn long_answer_is_truncated_in_the_middle() {
         assert_eq!(cut("abcdef", 6), ("abcdef".to_owned(), 0));
         assert_eq!(cut("ééxxxxxxéé", 6), ("é\n[10 bytes left out here]\né".to_owned(), 10));
     }

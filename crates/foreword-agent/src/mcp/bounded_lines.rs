@@ -1,23 +1,23 @@
-//! A reader that ends when whoever writes gives no line ends, or too many lines at once: one message is one line, and what is
-//! not read to its end is kept in memory until it is.
+//! A reader that fails on overlong lines, or on too many lines at once. A message is one line, and an incomplete line
+//! is buffered in memory.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use tokio::io::{AsyncRead, ReadBuf};
+use tokio::time::Instant;
 
-/// The longest message, in bytes.
-pub(super) const LONGEST_MESSAGE: usize = 4 * 1024 * 1024;
-/// How many lines may come at once.
+/// The maximum size of a message in bytes.
+pub(super) const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+/// The burst limit in lines.
 const AT_ONCE: f64 = 20_000.0;
-/// And how many each second in the long run.
+/// The sustained limit in lines per second.
 const PER_SECOND: f64 = 2_000.0;
 
-/// Whether a reader ended because of too much.
+/// Whether a reader ended because a limit was exceeded.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flooded(Arc<AtomicBool>);
 
@@ -27,7 +27,7 @@ impl Flooded {
     }
 }
 
-/// How many messages may still come, and since when that is.
+/// A token bucket: how many messages may still arrive, and as of when.
 #[derive(Debug)]
 pub(super) struct Allowance {
     left: f64,
@@ -41,7 +41,7 @@ impl Default for Allowance {
 }
 
 impl Allowance {
-    /// Takes note of so many more; says whether that is still bearable.
+    /// Counts `more` messages; returns whether the limit still holds.
     pub(super) fn bears(&mut self, more: f64) -> bool {
         self.left = (self.left + self.since.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE) - more;
         self.since = Instant::now();
@@ -49,11 +49,11 @@ impl Allowance {
     }
 }
 
-/// Reads from `inner`, within bounds.
+/// Reads from `inner` within the limits.
 pub(super) struct BoundedLines<R> {
     inner: R,
     longest: usize,
-    /// How long the line is so far.
+    /// The length of the current line.
     line: usize,
     allowance: Allowance,
     flooded: Flooded,
@@ -67,7 +67,7 @@ impl<R> BoundedLines<R> {
         (reader, flooded)
     }
 
-    /// Takes note of what was read; says whether it is still bearable.
+    /// Counts the bytes read; returns whether the limits still hold.
     fn bears(&mut self, bytes: &[u8]) -> bool {
         let mut lines = bytes.split(|byte| *byte == b'\n');
         let first = self.line + lines.next().map_or(0, <[u8]>::len);
@@ -120,13 +120,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_without_an_end_ends_the_reading() {
+    async fn overlong_line_ends_the_stream() {
         assert!(read(b"0123456789a").await.0);
         assert!(read(b"x\n0123456789a\n").await.0);
     }
 
     #[tokio::test]
-    async fn more_lines_than_anybody_needs_end_it_too() {
+    async fn too_many_lines_end_the_stream() {
         assert!(!read(&b"\n".repeat(10_000)).await.0);
         assert!(read(&b"\n".repeat(100_000)).await.0);
     }

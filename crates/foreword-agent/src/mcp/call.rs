@@ -1,5 +1,4 @@
-//! A tool of a server as something that can be called. Whatever the server answers is from outside; whatever goes wrong is an
-//! answer for the model to read.
+//! A callable MCP tool. Every answer of the server is text from outside; every failure is an answer for the model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +10,16 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use super::answer;
-use super::keeping::Server;
 use super::state::ServerState;
+use super::supervisor::Server;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 use crate::tools::limits::event_of;
 
-/// A tool of a server.
 pub(super) struct McpTool {
     server: Arc<Server>,
-    /// What the model calls it.
+    /// Its name for the model.
     name: String,
-    /// What the server calls it.
+    /// Its name at the server.
     offered_as: String,
 }
 
@@ -36,7 +34,7 @@ impl Tool for McpTool {
         &self.name
     }
 
-    /// What a server says of its tools is its word alone.
+    /// A server's own statements about side effects are not trusted.
     fn has_side_effects(&self) -> bool {
         true
     }
@@ -46,11 +44,11 @@ impl Tool for McpTool {
         let request = CallToolRequestParams::new(self.offered_as.clone()).with_arguments(arguments);
         Box::pin(async move {
             let Some(peer) = server.peer() else { return unavailable(&server) };
-            let _busy = server.busy();
-            // A call that is dropped before its answer is cancelled by the SDK.
+            let _guard = server.call_guard();
+            // The SDK cancels a call that is dropped before its answer.
             match timeout(server.config.timeout, peer.call_tool_once(request)).await {
                 Ok(Ok(CallToolResponse::Complete(result))) => {
-                    answer::told(&server.name, &name, result, &call)
+                    answer::tool_output(&server.name, &name, result, &call)
                 }
                 Ok(Ok(_)) => ToolOutput::failed(format!(
                     "the server `{}` wants to ask something back, or to answer later, and neither is possible here: call it with all it needs, or do it another way",
@@ -63,7 +61,7 @@ impl Tool for McpTool {
     }
 }
 
-/// What a model is told of a server that is away. In our own words: what the server said last is for people.
+/// The output for an unavailable server. It does not include the server's own error text, which is for people.
 fn unavailable(server: &Server) -> ToolOutput {
     let again = match &*server.state.borrow() {
         ServerState::Failing { .. } => {
@@ -80,11 +78,11 @@ fn broken(server: &Server, error: &ServiceError) -> ToolOutput {
     match error {
         ServiceError::McpError(said) => answer::refused(&server.name, &said.message),
         ServiceError::UnexpectedResponse => ToolOutput::failed(format!(
-            "the server `{}` answered with something that is no result: do it another way",
+            "the server `{}` answered with something that is not a result: do it another way",
             server.name
         )),
         _ => {
-            server.doubt();
+            server.request_health_check();
             ToolOutput::failed(format!(
                 "the connection to the server `{}` broke off during the call; whether it did what it was asked is not known. Look before you try again in a few seconds",
                 server.name
@@ -94,7 +92,7 @@ fn broken(server: &Server, error: &ServiceError) -> ToolOutput {
 }
 
 fn too_slow(server: &Server, name: &str, call: &ToolCall) -> ToolOutput {
-    server.doubt();
+    server.request_health_check();
     let limit: Duration = server.config.timeout;
     let milliseconds = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
     let text = format!(

@@ -1,13 +1,13 @@
-//! A connection to a server, from its first word to its last: how it is opened, what is asked through it, how it ends.
+//! A connection to an MCP server: opening, requests, and closing.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_core::tools::outside::Offer;
+use foreword_core::tools::outside::OfferedTool;
 use foreword_prompt::untrusted::single_line;
-use foreword_workspace::config::mcp::{McpReach, McpServer};
+use foreword_workspace::config::mcp::{McpServer, McpTransport};
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientRequest, Implementation, PaginatedRequestParams, PingRequest,
@@ -22,24 +22,24 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::McpWorld;
-use super::bounded_lines::{Flooded, LONGEST_MESSAGE};
+use super::McpEnvironment;
+use super::bounded_lines::{Flooded, MAX_MESSAGE_BYTES};
 use super::http;
-use super::last_words::LastWords;
 use super::program::{self, Program};
+use super::stderr_tail::StderrTail;
 
-/// How many pages of tools are read, and how many tools in all.
-const MOST_PAGES: usize = 100;
-const MOST_OFFERS: usize = 2_000;
-/// How long a server may take to say that it is there.
+/// The maximum number of pages of tools, and of tools in total.
+const MAX_PAGES: usize = 100;
+const MAX_OFFERS: usize = 2_000;
+/// The timeout of a ping.
 const PING_TIME: Duration = Duration::from_secs(10);
-/// How long the SDK may take to let go of a connection.
+/// The timeout for closing a connection.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
-/// How much of an error is repeated.
+/// The maximum length of an error that is repeated.
 const ERROR_CHARS: usize = 300;
 
-/// What we are to a server: somebody who calls its tools. What it asks of us (to call a model, to ask a person, to show it
-/// files) is declined by the SDK's defaults, and we say beforehand that we do none of it.
+/// The client side of a connection, which only calls tools. The SDK's defaults decline the server's requests (sampling,
+/// elicitation, roots), and the client announces no such capability.
 struct Caller {
     changed: Arc<Notify>,
 }
@@ -56,44 +56,44 @@ impl ClientHandler for Caller {
     }
 }
 
-/// A connection that is open.
+/// An open connection.
 pub(super) struct Connection {
     pub(super) peer: Peer<RoleClient>,
-    /// Told when the server offers something else than before.
+    /// Notified when the server's list of tools changes.
     pub(super) changed: Arc<Notify>,
-    /// What the server says it is.
+    /// The server's name and version.
     pub(super) version: Option<String>,
     token: RunningServiceCancellationToken,
-    /// Ends when the connection does; nothing once it has.
+    /// Completes when the connection closes; `None` afterwards.
     waiting: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     program: Option<Program>,
     flooded: Option<Flooded>,
 }
 
 impl Connection {
-    /// Starts the server, if it is a program, and greets it.
+    /// Starts the server, if it is a program, and initialises the connection.
     pub(super) async fn open(
         server: &McpServer,
-        world: &McpWorld,
-        words: &LastWords,
+        environment: &McpEnvironment,
+        words: &StderrTail,
     ) -> Result<Self, String> {
         let changed = Arc::new(Notify::new());
         let caller = Caller { changed: Arc::clone(&changed) };
-        match &server.reach {
-            McpReach::Program(config) => {
-                let started = program::start(config, world, words).map_err(|error| {
+        match &server.transport {
+            McpTransport::Stdio(config) => {
+                let started = program::start(config, environment, words).map_err(|error| {
                     format!("`{}` can't be started: {error}", single_line(&config.command, 80))
                 })?;
                 let transport = AsyncRwTransport::new(started.reader, started.writer)
-                    .with_max_line_length(LONGEST_MESSAGE.saturating_add(1));
+                    .with_max_line_length(MAX_MESSAGE_BYTES.saturating_add(1));
                 let service = match serve_client(caller, transport).await {
                     Ok(service) => service,
                     Err(error) => return Err(not_greeted(&error, started.program, &started.flooded).await),
                 };
                 Ok(Self::of(service, changed, Some((started.program, started.flooded))).await)
             }
-            McpReach::Address(address) => {
-                let transport = http::transport(address, world, server.start_timeout)?;
+            McpTransport::Http(address) => {
+                let transport = http::transport(address, environment, server.start_timeout)?;
                 let service =
                     serve_client(caller, transport).await.map_err(|error| greeting_error(&error))?;
                 Ok(Self::of(service, changed, None).await)
@@ -107,20 +107,20 @@ impl Connection {
         program: Option<(Program, Flooded)>,
     ) -> Self {
         let peer = service.peer().clone();
-        // What was true a while ago is no help where it has changed since.
+        // A cached response may be outdated.
         peer.set_response_cache_config(ClientCacheConfig::disabled()).await;
         let version = peer.peer_info().and_then(|info| info.server_info.clone());
         let version = version.map(|info| single_line(&format!("{} {}", info.name, info.version), 80));
         let token = service.cancellation_token();
         let waiting: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
-            // However it ended: it has.
+            // The reason is irrelevant.
             let _: Result<QuitReason, _> = service.waiting().await;
         });
         let (program, flooded) = program.unzip();
         Self { peer, changed, version, token, waiting: Some(waiting), program, flooded }
     }
 
-    /// Waits until it is closed by the other side.
+    /// Waits until the other side closes the connection.
     pub(super) async fn closed(&mut self) {
         if let Some(waiting) = &mut self.waiting {
             waiting.await;
@@ -129,40 +129,41 @@ impl Connection {
     }
 
     /// Everything the server offers, page by page.
-    pub(super) async fn offers(&mut self) -> Result<Vec<Offer>, String> {
+    pub(super) async fn offers(&mut self) -> Result<Vec<OfferedTool>, String> {
         let mut offers = Vec::new();
         let mut cursor = None;
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor);
             let page = self.peer.list_tools(Some(params)).await;
             let page =
                 page.map_err(|error| format!("it says not what it offers: {}", service_error(&error)))?;
             offers.extend(page.tools.into_iter().map(offer));
             cursor = page.next_cursor;
-            if cursor.is_none() || offers.len() >= MOST_OFFERS {
+            if cursor.is_none() || offers.len() >= MAX_OFFERS {
                 break;
             }
         }
-        offers.truncate(MOST_OFFERS);
+        offers.truncate(MAX_OFFERS);
         Ok(offers)
     }
 
-    /// Whether the server says that it is there.
+    /// Whether the server answers a ping.
     pub(super) async fn answers(&mut self) -> bool {
         let asked = self.peer.send_request(ClientRequest::PingRequest(PingRequest::default()));
         match timeout(PING_TIME, asked).await {
-            // One that does not know the question is there all the same.
+            // An error answer also shows that the server is running.
             Ok(answer) => matches!(answer, Ok(_) | Err(ServiceError::McpError(_))),
             Err(_) => false,
         }
     }
 
-    /// Lets go of it, and ends the server if it is a program. Says how that ended by itself, if it did.
+    /// Closes the connection, and terminates the server if it is a program. Returns its exit status if it exited by
+    /// itself.
     pub(super) async fn end(self) -> Option<String> {
         let Self { token, waiting, program, flooded, .. } = self;
         token.cancel();
         if let Some(waiting) = waiting {
-            // What takes longer is dropped.
+            // A connection that takes longer is dropped.
             let _ = timeout(CLOSING_TIME, waiting).await;
         }
         let ended = match program {
@@ -173,8 +174,8 @@ impl Connection {
     }
 }
 
-fn offer(tool: Tool) -> Offer {
-    Offer {
+fn offer(tool: Tool) -> OfferedTool {
+    OfferedTool {
         name: tool.name.into_owned(),
         description: tool.description.map(std::borrow::Cow::into_owned),
         schema: Value::Object(Arc::unwrap_or_clone(tool.input_schema)),
@@ -185,7 +186,7 @@ fn flood() -> String {
     "it sent more than can be read: a line without an end, or too many lines at once".to_owned()
 }
 
-/// Why a program could not be greeted: what became of it says more than what became of the greeting.
+/// Why a program failed to initialise. Its exit status is more useful than the connection error.
 async fn not_greeted(error: &ClientInitializeError, program: Program, flooded: &Flooded) -> String {
     let ended = program.end().await;
     match ended {
@@ -199,7 +200,7 @@ fn greeting_error(error: &ClientInitializeError) -> String {
     format!("it did not answer the greeting: {}", single_line(&error.to_string(), ERROR_CHARS))
 }
 
-/// An error of the SDK in words of our own, with the server's on one line.
+/// An error of the SDK as text, with the server's message on one line.
 pub(super) fn service_error(error: &ServiceError) -> String {
     match error {
         ServiceError::McpError(said) => single_line(&said.message, ERROR_CHARS),

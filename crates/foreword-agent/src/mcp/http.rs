@@ -1,14 +1,15 @@
-//! A server that is reached by HTTP. The SDK reads a whole answer before it looks at it; here it is read within bounds.
+//! An MCP server over HTTP. The SDK reads a whole answer before it parses it; here the size is limited.
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::provider::Secret;
-use foreword_workspace::config::mcp::McpAddress;
+use foreword_workspace::config::mcp::McpEndpoint;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
+use parking_lot::Mutex;
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };
@@ -20,11 +21,9 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::{Sse, SseStream};
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use super::bounded_lines::{Allowance, LONGEST_MESSAGE};
-use super::{McpWorld, unpoisoned};
+use super::McpEnvironment;
+use super::bounded_lines::{Allowance, MAX_MESSAGE_BYTES};
 
 const SESSION: &str = "mcp-session-id";
 const JSON: &str = "application/json";
@@ -32,20 +31,20 @@ const EVENTS: &str = "text/event-stream";
 
 type Failed = StreamableHttpError<reqwest::Error>;
 
-/// A way to a server.
+/// Creates a transport for a server.
 pub(super) fn transport(
-    address: &McpAddress,
-    world: &McpWorld,
+    address: &McpEndpoint,
+    environment: &McpEnvironment,
     patience: Duration,
 ) -> Result<StreamableHttpClientTransport<BoundedHttp>, String> {
-    let client = client(address, world, patience)?;
+    let client = client(address, environment, patience)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str());
-    config.max_sse_event_size = LONGEST_MESSAGE;
+    config.max_sse_event_size = MAX_MESSAGE_BYTES;
     Ok(StreamableHttpClientTransport::with_client(BoundedHttp { client, unasked: Arc::default() }, config))
 }
 
-/// The client. It follows no redirects, since they could lead the token elsewhere, and knows no proxy.
-fn client(address: &McpAddress, world: &McpWorld, patience: Duration) -> Result<Client, String> {
+/// Creates the HTTP client. It follows no redirects, since they could leak the token, and uses no proxy.
+fn client(address: &McpEndpoint, environment: &McpEnvironment, patience: Duration) -> Result<Client, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in &address.headers {
         let unusable = || format!("the header `{}` can't be sent", name.escape_debug());
@@ -53,7 +52,7 @@ fn client(address: &McpAddress, world: &McpWorld, patience: Duration) -> Result<
         headers.insert(name, secret(value).ok_or_else(unusable)?);
     }
     if let Some(variable) = &address.bearer_env {
-        let token = (world.variable)(variable).filter(|token| !token.trim().is_empty());
+        let token = (environment.variable)(variable).filter(|token| !token.trim().is_empty());
         let token = token.ok_or_else(|| format!("its token is missing: set `{variable}`"))?;
         let value = secret(&Secret::new(format!("Bearer {}", token.trim())));
         headers.insert(
@@ -61,8 +60,9 @@ fn client(address: &McpAddress, world: &McpWorld, patience: Duration) -> Result<
             value.ok_or_else(|| format!("`{variable}` holds no token that can be sent"))?,
         );
     }
+    let tls = foreword_tls::client_config_for(&address.url).map_err(|error| error.to_string())?;
     Client::builder()
-        .tls_backend_preconfigured(tls(&address.url)?)
+        .tls_backend_preconfigured(tls)
         .default_headers(headers)
         .user_agent(concat!("foreword/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
@@ -81,29 +81,11 @@ fn secret(value: &Secret) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Whom to trust: the certificates of this machine, if any are needed at all.
-fn tls(url: &str) -> Result<ClientConfig, String> {
-    let mut trusted = RootCertStore::empty();
-    if url.to_ascii_lowercase().starts_with("https:") {
-        trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if trusted.is_empty() {
-            return Err(
-                "this machine trusts no certificates; install the package `ca-certificates`".to_owned()
-            );
-        }
-    }
-    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(trusted)
-        .with_no_client_auth())
-}
-
-/// The SDK's client, but for how answers are read.
+/// The SDK's HTTP client with size limits for answers.
 #[derive(Clone)]
 pub(super) struct BoundedHttp {
     client: Client,
-    /// How much it may still say unasked; a stream that is opened again brings no more of it.
+    /// The rate limit of unsolicited messages, shared across reconnects of the stream.
     unasked: Arc<Mutex<Allowance>>,
 }
 
@@ -124,7 +106,7 @@ impl BoundedHttp {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(StreamableHttpPostResponse::Accepted),
             StatusCode::NOT_FOUND if in_session => return Err(StreamableHttpError::SessionExpired),
             StatusCode::UNAUTHORIZED if response.headers().contains_key(WWW_AUTHENTICATE) => {
-                // What it asks for in particular is its own text.
+                // The details of the challenge are the server's text.
                 return Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new())));
             }
             _ => {}
@@ -169,18 +151,18 @@ fn without_address(error: reqwest::Error) -> Failed {
     StreamableHttpError::Client(error.without_url())
 }
 
-/// The events of an answer, as far as they are bearable: an answer is to one message, however many events it has.
+/// The events of an answer within the size limit: an answer belongs to one message, regardless of its number of events.
 fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     let mut read = 0;
     let bytes = response.bytes_stream().map(move |chunk| {
         let chunk = chunk.map_err(io::Error::other)?;
         read += chunk.len();
-        if read > LONGEST_MESSAGE { Err(too_much()) } else { Ok(chunk) }
+        if read > MAX_MESSAGE_BYTES { Err(too_much()) } else { Ok(chunk) }
     });
     SseStream::from_bytes_stream(bytes).boxed()
 }
 
-/// The events a server sends unasked, to the first that is one too many: that is an error, and the last.
+/// The unsolicited events of a server up to the rate limit. The first event beyond it is an error and ends the stream.
 fn at_bearable_rate(
     events: BoxStream<'static, Result<Sse, SseError>>,
     allowance: Arc<Mutex<Allowance>>,
@@ -188,7 +170,7 @@ fn at_bearable_rate(
     let bounded = events.scan(false, move |is_over, event| {
         let next = if *is_over {
             None
-        } else if unpoisoned(&allowance).bears(1.0) {
+        } else if allowance.lock().bears(1.0) {
             Some(event)
         } else {
             *is_over = true;
@@ -202,7 +184,7 @@ fn at_bearable_rate(
 async fn body(mut response: Response) -> Result<Vec<u8>, Failed> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(without_address)? {
-        if body.len() + chunk.len() > LONGEST_MESSAGE {
+        if body.len() + chunk.len() > MAX_MESSAGE_BYTES {
             return Err(StreamableHttpError::Io(too_much()));
         }
         body.extend_from_slice(&chunk);
@@ -211,7 +193,7 @@ async fn body(mut response: Response) -> Result<Vec<u8>, Failed> {
 }
 
 fn too_much() -> io::Error {
-    io::Error::other(format!("its answer has more than {LONGEST_MESSAGE} bytes"))
+    io::Error::other(format!("its answer has more than {MAX_MESSAGE_BYTES} bytes"))
 }
 
 impl StreamableHttpClient for BoundedHttp {
@@ -246,7 +228,7 @@ impl StreamableHttpClient for BoundedHttp {
         auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failed> {
-        let limit = LONGEST_MESSAGE;
+        let limit = MAX_MESSAGE_BYTES;
         self.get_stream_with_max_sse_event_size(
             uri,
             session_id,
@@ -289,7 +271,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_stream_of_more_events_than_anybody_needs_ends_and_opened_again_goes_on_no_further() {
+    async fn event_flood_ends_the_stream_across_reconnects() {
         let flood = || stream::repeat_with(|| Ok(Sse::default())).take(200_000).boxed();
         let allowance = Arc::<Mutex<Allowance>>::default();
         let first: Vec<_> = at_bearable_rate(flood(), Arc::clone(&allowance)).collect().await;

@@ -1,4 +1,5 @@
-//! A program that is a server: started with a bare environment in a group of its own, and ended with everything it started.
+//! A program that is an MCP server: started with a minimal environment in its own process group, and terminated with
+//! its child processes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,16 +12,16 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use super::McpWorld;
-use super::bounded_lines::{BoundedLines, Flooded, LONGEST_MESSAGE};
-use super::last_words::LastWords;
+use super::McpEnvironment;
+use super::bounded_lines::{BoundedLines, Flooded, MAX_MESSAGE_BYTES};
+use super::stderr_tail::StderrTail;
 
-/// How long it may take to end once nobody talks to it any more.
+/// How long it may take to exit after its input is closed.
 const GRACE: Duration = Duration::from_secs(2);
-/// And once it was told to.
+/// How long it may take to exit after SIGTERM.
 const LAST_GRACE: Duration = Duration::from_secs(1);
 
-/// A program at work. When this is dropped, it is killed with everything it has started.
+/// A running program. Dropping it kills its process group.
 pub(super) struct Program {
     child: Child,
     #[cfg(unix)]
@@ -28,7 +29,7 @@ pub(super) struct Program {
     listening: Option<AbortHandle>,
 }
 
-/// A program, and the ways to talk to it.
+/// A program and its pipes.
 pub(super) struct Started {
     pub(super) program: Program,
     pub(super) reader: BoundedLines<ChildStdout>,
@@ -36,15 +37,19 @@ pub(super) struct Started {
     pub(super) flooded: Flooded,
 }
 
-/// Starts it. What it writes to its standard error goes to `words`.
-pub(super) fn start(config: &McpProgram, world: &McpWorld, words: &LastWords) -> io::Result<Started> {
+/// Starts the program. Its standard error goes to `words`.
+pub(super) fn start(
+    config: &McpProgram,
+    environment: &McpEnvironment,
+    words: &StderrTail,
+) -> io::Result<Started> {
     let mut command = Command::new(&config.command);
     command
         .args(&config.args)
-        .current_dir(folder(&world.directory, config.cwd.as_deref())?)
+        .current_dir(folder(&environment.directory, config.cwd.as_deref())?)
         .env_clear()
-        .envs(world.environment.iter().map(|(name, value)| (name, value)))
-        .envs(config.env_from.iter().filter_map(|name| Some((name, (world.variable)(name)?))))
+        .envs(environment.environment.iter().map(|(name, value)| (name, value)))
+        .envs(config.env_from.iter().filter_map(|name| Some((name, (environment.variable)(name)?))))
         .envs(config.env.iter().map(|(name, value)| (name, value.reveal())))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -55,7 +60,7 @@ pub(super) fn start(config: &McpProgram, world: &McpWorld, words: &LastWords) ->
     let mut child = command.spawn()?;
     let gone = || io::Error::other("it can't be talked to");
     let writer = child.stdin.take().ok_or_else(gone)?;
-    let (reader, flooded) = BoundedLines::new(child.stdout.take().ok_or_else(gone)?, LONGEST_MESSAGE);
+    let (reader, flooded) = BoundedLines::new(child.stdout.take().ok_or_else(gone)?, MAX_MESSAGE_BYTES);
     let listening =
         child.stderr.take().map(|stderr| tokio::spawn(listen(stderr, words.clone())).abort_handle());
     #[cfg(unix)]
@@ -69,7 +74,7 @@ pub(super) fn start(config: &McpProgram, world: &McpWorld, words: &LastWords) ->
     Ok(Started { program, reader, writer, flooded })
 }
 
-/// Where it starts: below the workspace, also where links lead.
+/// The working directory: below the workspace, links resolved.
 fn folder(workspace: &Path, below: Option<&str>) -> io::Result<PathBuf> {
     let workspace = workspace.canonicalize()?;
     let Some(below) = below else { return Ok(workspace) };
@@ -81,7 +86,7 @@ fn folder(workspace: &Path, below: Option<&str>) -> io::Result<PathBuf> {
     }
 }
 
-async fn listen(mut stderr: ChildStderr, words: LastWords) {
+async fn listen(mut stderr: ChildStderr, words: StderrTail) {
     let mut buffer = [0; 4_096];
     while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
         words.push(&buffer[..read]);
@@ -89,25 +94,25 @@ async fn listen(mut stderr: ChildStderr, words: LastWords) {
 }
 
 impl Program {
-    /// Waits for it to end by itself, tells it to end, and then ends it. Says how it ended.
+    /// Waits for the program to exit, sends SIGTERM, then SIGKILL. Returns its exit status if it exited by itself.
     pub(super) async fn end(mut self) -> Option<String> {
         let by_itself = timeout(GRACE, self.child.wait()).await;
-        let told = by_itself.is_err();
-        if told {
+        let was_signalled = by_itself.is_err();
+        if was_signalled {
             self.signal_end();
-            // It is killed next, whatever it did.
+            // It is killed next in any case.
             let _ = timeout(LAST_GRACE, self.child.wait()).await;
         }
         self.kill_group();
         let status = self.child.wait().await.ok()?;
-        // Whatever it says once it was told to end is our doing.
-        (!told).then(|| format!("it ended with {status}"))
+        // An exit status after SIGTERM is not reported.
+        (!was_signalled).then(|| format!("it ended with {status}"))
     }
 
     #[cfg(unix)]
     fn signal_end(&self) {
         if let Some(group) = self.group {
-            // It may be gone, and then there is nothing to tell.
+            // The process group may be gone.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
         }
     }

@@ -1,9 +1,9 @@
-//! How a server is, as a value that people and programs can read.
+//! The status of an MCP server.
 
 use foreword_core::timestamp::Timestamp;
 use serde::Serialize;
 
-/// How a server is.
+/// The state of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ServerState {
@@ -11,34 +11,32 @@ pub enum ServerState {
     Starting,
     /// It can be called.
     Ready,
-    /// It can't, and is started again after a while.
+    /// It is unavailable and will be restarted.
     Failing {
-        /// What was wrong, on one line.
+        /// The reason, on one line.
         why: String,
         /// Since when.
         since: Timestamp,
-        /// When it is started next.
+        /// The time of the next start.
         next_try: Timestamp,
     },
-    /// It has been told to end.
+    /// It was stopped.
     Stopped,
 }
 
-/// All there is to say about a server.
+/// The status of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerReport {
-    /// Its name.
     pub name: String,
-    /// How it is.
     #[serde(flatten)]
     pub state: ServerState,
-    /// What it says it is: name and version, on one line.
+    /// The server's name and version, on one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The names of the tools that were taken in, last time it said what it offers.
+    /// The names of its accepted tools, as last listed.
     pub tools: Vec<String>,
-    /// What was left out of its offers, and why.
+    /// The tools that were left out, and why.
     pub warnings: Vec<String>,
-    /// The last lines it wrote to its standard error.
+    /// The last lines of its standard error.
     pub last_words: Vec<String>,
 }

@@ -1,72 +1,69 @@
-//! What memory gives out, in words a model can act on: each snippet with its place and its price, and the call that reads
-//! more, exactly as it can be made. There is one way out, [`Given`], which says whether words in it may be from outside.
+//! Formats results of memory for a model: each snippet with its location and size in tokens, and the exact call that
+//! reads more. The only output type is [`MemoryAnswer`], which records whether its text may be from outside.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
 use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::text::with_thousands;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::untrusted::single_line;
 use foreword_workspace::memory_index::{Hit, Lines, Passage};
 use foreword_workspace::snapshot::Snapshot;
 
-/// The most characters of a title or heading.
+/// The maximum length of a title or heading, in characters.
 const TITLE: usize = 120;
-/// The most characters of a query that are repeated.
+/// The maximum length of a query that is repeated, in characters.
 const QUERY: usize = 80;
 
-/// Words for a model or a person. Whoever passes them on must frame them if they are from outside.
+/// Text for a model or a person. The caller must delimit it if it is from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
-    /// The words.
+pub struct MemoryAnswer {
     pub text: String,
-    /// Whether some of them may come from outside.
+    /// Whether some of it may be from outside.
     pub from_outside: bool,
 }
 
-/// What a search found.
+/// The results of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
-    /// What was looked for.
     pub query: String,
-    /// The stores that were searched: those the reader may see.
+    /// The searched stores: those the reader may see.
     pub stores: Vec<MemoryStore>,
-    /// The best, in order.
+    /// The best snippets in order.
     pub snippets: Vec<Snippet>,
-    /// How many places have any of the words.
+    /// The total number of matches.
     pub matches: usize,
 }
 
-/// A place in a note that speaks of what was looked for.
+/// A match in a note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snippet {
     /// The note's path, for `memory_get`.
     pub path: Arc<str>,
-    /// What the note is about, on one line.
+    /// The note's one-line description.
     pub description: String,
-    /// The headings it stands under.
+    /// The enclosing headings.
     pub heading: Option<Arc<str>>,
-    /// The first line of the place, from 1.
+    /// The first line, from 1.
     pub from: usize,
-    /// How many lines it has.
+    /// The number of lines.
     pub lines: usize,
-    /// The words around what was looked for.
+    /// The text around the match.
     pub text: String,
-    /// What they weigh.
+    /// The tokens of the text.
     pub tokens: usize,
-    /// What the lines weigh.
     pub lines_tokens: usize,
-    /// What the whole note weighs.
+    /// The tokens of the whole note.
     pub whole_tokens: usize,
-    /// How well it fits; only to be compared within one search.
+    /// The score, comparable only within one search.
     pub score: f32,
-    /// Whether its words may come from outside.
+    /// Whether its text may be from outside.
     pub from_outside: bool,
 }
 
 impl Snippet {
-    pub(super) fn priced(hit: Hit, snapshot: &Snapshot, counter: Counter) -> Self {
+    pub(super) fn priced(hit: Hit, snapshot: &Snapshot, counter: Tokenizer) -> Self {
         let document = &hit.document;
         let (from, lines) = (hit.lines.0, hit.lines.1 - hit.lines.0 + 1);
         let passage = Passage::of(&document.text, Lines { from, count: Some(lines) });
@@ -93,7 +90,7 @@ impl Snippet {
     }
 
     fn render(&self, number: usize, out: &mut String) {
-        // Writing to a String can't fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(out, "\n\n{number}. {}, {}", self.path, lines_in_words(self.from, self.lines));
         if !self.description.is_empty() {
             let _ = write!(out, " — {}", self.description);
@@ -113,9 +110,9 @@ impl Snippet {
 }
 
 impl Results {
-    /// The results as a model reads them.
+    /// Formats the results for a model.
     #[must_use]
-    pub fn given(&self) -> Given {
+    pub fn answer(&self) -> MemoryAnswer {
         let stores: Vec<&str> = self.stores.iter().map(|store| store.as_str()).collect();
         let stores = stores.join(", ");
         let mut text = String::new();
@@ -138,7 +135,7 @@ impl Results {
                 with_thousands(more)
             );
         }
-        Given { text, from_outside: self.snippets.iter().any(|snippet| snippet.from_outside) }
+        MemoryAnswer { text, from_outside: self.snippets.iter().any(|snippet| snippet.from_outside) }
     }
 }
 
@@ -149,16 +146,16 @@ pub struct Read {
     pub path: String,
     /// The lines.
     pub passage: Passage,
-    /// What they weigh.
+    /// The tokens of the lines.
     pub tokens: usize,
-    /// Whether its words may come from outside.
+    /// Whether its text may be from outside.
     pub from_outside: bool,
 }
 
 impl Read {
-    /// The lines as a model reads them.
+    /// Formats the lines for a model.
     #[must_use]
-    pub fn given(&self) -> Given {
+    pub fn answer(&self) -> MemoryAnswer {
         let passage = &self.passage;
         let count = (passage.last + 1).saturating_sub(passage.first);
         let lines = if count == 0 { "empty".to_owned() } else { lines_in_words(passage.first, count) };
@@ -174,7 +171,7 @@ impl Read {
         if let Some(next) = passage.next {
             let _ = write!(text, "\n\n[go on with memory_get({}, {next})]", quoted(&self.path));
         }
-        Given { text, from_outside: self.from_outside }
+        MemoryAnswer { text, from_outside: self.from_outside }
     }
 }
 
@@ -182,7 +179,7 @@ fn lines_in_words(from: usize, count: usize) -> String {
     if count == 1 { format!("line {from}") } else { format!("lines {from}–{}", from + count - 1) }
 }
 
-/// A path as an argument, with whatever is in it.
+/// A path as a quoted argument.
 fn quoted(path: &str) -> String {
     serde_json::Value::from(path).to_string()
 }

@@ -1,90 +1,79 @@
-//! Why memory could not be searched, read or written. The texts are for a model or a person to act on; they tell nothing
-//! of what trust withholds: a note that may not be seen is one that is not there.
+//! Errors of memory. The messages are for a model or a person and reveal nothing that trust withholds: a note the
+//! reader may not see is reported as missing.
 
 use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
-use foreword_workspace::memory_index::NoSuchLines;
+use foreword_workspace::memory_index::LineRangeError;
 
-use super::note::{LONGEST_TEXT, LONGEST_TITLE};
+use super::note::{MAX_TEXT_BYTES, MAX_TITLE_CHARS};
 use crate::error::public_store_error;
 
-/// Why memory did not answer.
+/// Why a memory operation failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MemoryError {
-    /// Whoever asks has no memory at all.
+    /// The reader has no access to memory.
     #[error("there is no memory here: `{trust}` has none")]
     NoMemory {
-        /// The trust that was asked with.
+        /// The reader's trust.
         trust: Trust,
     },
-    /// A question without a word.
+    /// The query has no terms.
     #[error("there is nothing to look for: the query has no word in it")]
     NothingToLookFor,
-    /// No such note, for this reader.
+    /// The note does not exist for this reader.
     #[error("there is no note `{path}`")]
     NotThere {
-        /// What was asked for, on one line.
+        /// The requested path, on one line.
         path: String,
     },
-    /// A note without these lines.
+    /// The note has no such lines.
     #[error("`{path}`: {reason}")]
     NoSuchLines {
         /// The note.
         path: String,
-        /// What it lacks.
-        reason: NoSuchLines,
+        reason: LineRangeError,
     },
-    /// A store that this trust does not open.
+    /// The store needs more trust.
     #[error("store `{store}` is above the trust of this conversation, which is `{trust}`")]
     AboveTrust {
-        /// The store.
         store: MemoryStore,
-        /// The trust that was asked with.
+        /// The turn's trust.
         trust: Trust,
     },
-    /// A title that is none.
-    #[error("a title is one line of 1 to {LONGEST_TITLE} characters: {reason}")]
-    Title {
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// A text that is not kept.
-    #[error("a note's text has 1 to {LONGEST_TEXT} bytes: {reason}")]
-    Text {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The same id was drawn before.
+    /// An invalid title.
+    #[error("a title is one line of 1 to {MAX_TITLE_CHARS} characters: {reason}")]
+    Title { reason: &'static str },
+    /// An invalid text.
+    #[error("a note's text has 1 to {MAX_TEXT_BYTES} bytes: {reason}")]
+    Text { reason: String },
+    /// The random id is already in use.
     #[error("the note was not kept: its id `{id}` is taken")]
-    IdTaken {
-        /// The id.
-        id: String,
-    },
-    /// Nowhere to keep a note.
+    IdTaken { id: String },
+    /// There is no store for notes.
     #[error("nothing can be kept here: no store is open")]
     NoStore,
     /// The store failed.
     #[error("{}", public_store_error(.0))]
     Store(#[from] StoreError),
-    /// A file that is there for this reader can't be read.
+    /// A file this reader may read cannot be read.
     #[error("this note can't be read now")]
     File(#[from] WorkspaceError),
-    /// The work was ended from outside.
+    /// The task was cancelled.
     #[error("memory was not read to the end: the program is stopping")]
     Interrupted,
 }
 
 impl MemoryError {
-    /// That there is no such note, however it was called.
+    /// The error for a missing note.
     #[must_use]
     pub fn not_there(path: &str) -> Self {
         Self::NotThere { path: single_line(path, 120) }
     }
 
-    /// What a model can do about it.
+    /// Advice for a model.
     #[must_use]
     pub fn advice(&self) -> String {
         match self {

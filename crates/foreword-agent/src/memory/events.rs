@@ -1,5 +1,4 @@
-//! What the log is told of memory: that something was looked for or kept, where and by whom, and never the notes
-//! themselves.
+//! Log events of memory: searches and writes, with store and user, but never the text of notes.
 
 use std::time::Duration;
 
@@ -12,10 +11,10 @@ use serde_json::json;
 use super::answer::Results;
 use super::note::Written;
 
-/// The most characters of a query in the log.
+/// The maximum length of a query in the log, in characters.
 const QUERY: usize = 80;
 
-/// That something was looked for.
+/// The event for a search.
 #[must_use]
 pub fn search_event(results: &Results, took: Duration, at: Timestamp) -> Event {
     let stores: Vec<&str> = results.stores.iter().map(|store| store.as_str()).collect();
@@ -28,7 +27,7 @@ pub fn search_event(results: &Results, took: Duration, at: Timestamp) -> Event {
     }
 }
 
-/// That something was kept.
+/// The event for a written note.
 #[must_use]
 pub fn write_event(written: &Written, at: Timestamp) -> Event {
     let store: MemoryStore = written.store;

@@ -1,22 +1,22 @@
-//! What the memory menu of a prompt offers.
+//! The memory menu of a prompt.
 
 use foreword_prompt::menu::MenuEntry;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_workspace::build::Built;
 use foreword_workspace::memory_files::stated_description_of;
 use foreword_workspace::snapshot::Snapshot;
 
-/// What the memory menu of `built` offers, with prices: the workspace files that are lines of it, and the memory files.
+/// The entries of the memory menu of `built`, with their tokens: workspace files shown in the menu, and memory files.
 #[must_use]
 pub fn menu_of(snapshot: &Snapshot, built: &Built) -> Vec<MenuEntry> {
-    let counter = built.model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
+    let counter = built.model.as_ref().map_or(Tokenizer::Estimate, |model| model.tokenizer);
     let trust = built.prompt.facts.trust.effective();
     let mut entries = moved(snapshot, built);
     entries.extend(snapshot.menu(trust, counter).iter().cloned());
     entries
 }
 
-/// The workspace files that are lines of this prompt's menu.
+/// The workspace files shown in this prompt's menu.
 fn moved(snapshot: &Snapshot, built: &Built) -> Vec<MenuEntry> {
     let segments = built.prompt.facts.in_menu.iter();
     segments

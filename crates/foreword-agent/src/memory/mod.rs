@@ -1,14 +1,14 @@
-//! What an agent remembers: memory files and the notes it took itself, searched together, read by lines, written as
-//! notes. Trust decides before anything is opened or counted; words that may come from outside never leave here without
-//! being marked as such. Knows nothing of models; [`crate::tools`] makes tools of it.
+//! The agent's memory: memory files and the agent's notes, searched together, read by lines, written as notes. Trust is
+//! applied before anything is opened or counted; text that may be from outside is always marked as such. Knows nothing
+//! about models; [`crate::tools`] defines the tools.
 
 mod answer;
 mod error;
 mod events;
 mod menu;
 mod note;
+mod note_scope;
 mod notes;
-mod place;
 #[cfg(test)]
 mod tests;
 
@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 use foreword_core::id::ConversationId;
 use foreword_core::memory_store::MemoryStore;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
 use foreword_workspace::memory_index::{
-    Lines, Passage, Query, Reader, Shelf, Wanted, read_file, search_shelves,
+    Lines, Passage, Query, Reader, SearchLimits, SharedIndex, read_file, search_indexes,
 };
 use foreword_workspace::snapshot::Snapshot;
 
-pub use answer::{Given, Read, Results, Snippet};
+pub use answer::{MemoryAnswer, Read, Results, Snippet};
 pub use error::MemoryError;
 pub use events::{search_event, write_event};
 pub use menu::menu_of;
@@ -34,14 +34,14 @@ pub use note::{NewNote, Written};
 
 use notes::Notes;
 
-/// The most results of a search.
+/// The maximum number of results.
 const RESULTS: usize = 8;
-/// The most of them from one note.
+/// The maximum number of results per note.
 const RESULTS_PER_NOTE: usize = 3;
-/// The most tokens of a snippet.
+/// The maximum size of a snippet, in tokens.
 const SNIPPET_TOKENS: usize = 60;
 
-/// The memory of an agent. Cheap to clone; all clones share what they know.
+/// An agent's memory. Cheap to clone; clones share their state.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -64,34 +64,34 @@ const SNIPPET_TOKENS: usize = 60;
 #[derive(Debug, Clone)]
 pub struct Memory {
     notes: Option<Arc<Notes>>,
-    /// The batch of the inbox that is answered, if it is read for one.
+    /// The inbox batch being answered, if there is one.
     batch: Option<ConversationId>,
 }
 
 impl Memory {
-    /// The memory files of a workspace, and the notes in `store`.
+    /// Memory files of a workspace, and the notes in `store`.
     #[must_use]
     pub fn new(store: Store) -> Self {
         Self { notes: Some(Arc::new(Notes::new(store))), batch: None }
     }
 
-    /// The memory files alone, where nothing was ever stored.
+    /// Memory files only, without a store.
     #[must_use]
     pub fn of_files() -> Self {
         Self { notes: None, batch: None }
     }
 
-    /// The same memory as whoever answers the batch of the inbox in `conversation` may read it: without what was noted
-    /// over other people's messages, for what one sender wrote is no other's business.
+    /// This memory as read while answering the inbox batch in `conversation`: without notes made during other batches,
+    /// because one sender's messages must not reach another.
     #[must_use]
     pub fn for_batch(&self, conversation: ConversationId) -> Self {
         Self { notes: self.notes.clone(), batch: Some(conversation) }
     }
 
-    /// What there is about `query` that `reader` may see, the best first. Files and notes are looked at as they are now.
+    /// Searches the files and notes that `reader` may see, the best match first, in their current state.
     ///
     /// # Errors
-    /// If `reader` has no memory, there is nothing to look for, or the notes can't be read.
+    /// If `reader` has no access to memory, the query has no terms, or the notes cannot be read.
     pub async fn search(
         &self,
         snapshot: Arc<Snapshot>,
@@ -107,17 +107,17 @@ impl Memory {
             Some(notes) => notes.shelves(&stores, self.batch.as_ref()).await?,
             None => Vec::new(),
         };
-        // Files are read and texts counted, which may take a while.
+        // Blocking: reads files and counts tokens.
         let find = move || find(&snapshot, &reader, notes, &looked_for);
         let (snippets, matches) =
             tokio::task::spawn_blocking(find).await.map_err(|_| MemoryError::Interrupted)?;
         Ok(Results { query: query.to_owned(), stores, snippets, matches })
     }
 
-    /// The lines `lines` of what memory calls `path`.
+    /// Reads the lines `lines` of `path`.
     ///
     /// # Errors
-    /// If there is no such note for `reader`, it has no such lines, or it can't be read.
+    /// If the note does not exist for `reader`, has no such lines, or cannot be read.
     pub async fn get(
         &self,
         snapshot: Arc<Snapshot>,
@@ -141,21 +141,21 @@ impl Memory {
         Ok(Read { path, passage, tokens, from_outside })
     }
 
-    /// Keeps a note. Words that are not the owner's or the agent's own, and whatever a turn writes that has read text
-    /// from outside, are kept as such, and are given out as such for ever.
+    /// Stores a note. Text that is neither the owner's nor the agent's own, and everything from a turn that has read
+    /// text from outside, is permanently marked as text from outside.
     ///
     /// # Errors
-    /// If the store is above the turn's trust, the note is too long or says nothing, or it can't be stored.
+    /// If the store needs more than the turn's trust, the note is too long or empty, or it cannot be stored.
     pub async fn write(&self, note: NewNote) -> Result<Written, MemoryError> {
         permitted(note.trust)?;
         let notes = self.notes.as_ref().ok_or(MemoryError::NoStore)?;
         notes.write(note.checked()?).await
     }
 
-    /// How many notes `trust` may see.
+    /// The number of notes that `trust` may see.
     ///
     /// # Errors
-    /// If they can't be counted.
+    /// If they cannot be counted.
     pub async fn note_count(&self, trust: Trust) -> Result<u64, MemoryError> {
         match (&self.notes, permitted(trust)) {
             (Some(notes), Ok(stores)) => notes.count(&stores).await,
@@ -164,9 +164,9 @@ impl Memory {
     }
 }
 
-/// The counter of the model that the agent runs on.
-fn counter_of(config: &Config) -> Counter {
-    config.models.resolve(&config.agent.model).map_or(Counter::Estimate, |model| model.tokenizer)
+/// The token counter of the agent's model.
+fn counter_of(config: &Config) -> Tokenizer {
+    config.models.resolve(&config.agent.model).map_or(Tokenizer::Estimate, |model| model.tokenizer)
 }
 
 fn permitted(trust: Trust) -> Result<Vec<MemoryStore>, MemoryError> {
@@ -174,18 +174,23 @@ fn permitted(trust: Trust) -> Result<Vec<MemoryStore>, MemoryError> {
     if stores.is_empty() { Err(MemoryError::NoMemory { trust }) } else { Ok(stores) }
 }
 
-fn find(snapshot: &Snapshot, reader: &Reader, notes: Vec<Shelf>, query: &Query) -> (Vec<Snippet>, usize) {
-    let mut shelves = snapshot.memory_shelves(reader);
+fn find(
+    snapshot: &Snapshot,
+    reader: &Reader,
+    notes: Vec<SharedIndex>,
+    query: &Query,
+) -> (Vec<Snippet>, usize) {
+    let mut shelves = snapshot.memory_indexes(reader);
     shelves.extend(notes);
     let counter = counter_of(&snapshot.config);
-    let wanted = Wanted {
+    let wanted = SearchLimits {
         limit: RESULTS,
         per_document: RESULTS_PER_NOTE,
         snippet_tokens: SNIPPET_TOKENS,
         counter: counter.get(),
     };
-    let found = search_shelves(&shelves, query, wanted);
-    // A path that has to be escaped could not be called as it is written.
+    let found = search_indexes(&shelves, query, wanted);
+    // A path that needs escaping could not be passed to a tool as written.
     let callable = |path: &str| single_line(path, usize::MAX) == path;
     let hits = found.hits.into_iter().filter(|hit| callable(&hit.document.path));
     (hits.map(|hit| Snippet::priced(hit, snapshot, counter)).collect(), found.matches)

@@ -1,5 +1,5 @@
-//! A note to be kept, and the rules for it: never into a store above the turn's trust, bounded, and marked for good if
-//! its words may come from outside.
+//! Rules for new notes: only in stores the turn's trust permits, limited in size, and permanently marked if the text
+//! may be from outside.
 
 use foreword_core::id::{ConversationId, ObservationId, TurnId};
 use foreword_core::memory_store::MemoryStore;
@@ -11,27 +11,27 @@ use foreword_store::observations::Observation;
 
 use super::error::MemoryError;
 
-/// The longest title, in characters.
-pub(super) const LONGEST_TITLE: usize = 200;
-/// The longest text, in bytes.
-pub(super) const LONGEST_TEXT: usize = 16 * 1024;
-/// Digits of an id: none that is taken for another.
+/// The maximum length of a title, in characters.
+pub(super) const MAX_TITLE_CHARS: usize = 200;
+/// The maximum size of a text, in bytes.
+pub(super) const MAX_TEXT_BYTES: usize = 16 * 1024;
+/// The digits of an id, without easily confused ones.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// How many of them an id has: few enough to be cheap to read, enough for a billion notes.
+/// The length of an id: short, but enough for a billion notes.
 const ID_DIGITS: u32 = 12;
 
-/// A note to be kept.
+/// A note to store.
 #[derive(Debug, Clone)]
 pub struct NewNote {
     /// The store to keep it in.
     pub store: MemoryStore,
-    /// One line that stands for it.
+    /// Its title in one line.
     pub title: String,
-    /// What to remember.
+    /// The text to remember.
     pub text: String,
     /// The trust of the turn that writes it.
     pub trust: Trust,
-    /// Where the words of the turn come from, at worst.
+    /// The least trusted provenance of the turn's text.
     pub provenance: Provenance,
     /// Whether the turn has read text from outside.
     pub tainted: bool,
@@ -39,37 +39,36 @@ pub struct NewNote {
     pub conversation: Option<ConversationId>,
     /// The turn it is from.
     pub turn: Option<TurnId>,
-    /// The user it is from, by name.
+    /// The name of the author.
     pub author: Option<String>,
-    /// When.
     pub at: Timestamp,
-    /// Chance, for its id.
+    /// Random bits for its id.
     pub random: u128,
 }
 
-/// A note that was kept.
+/// A stored note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// Its path, for `memory_get`.
     pub path: String,
     /// The store it is in.
     pub store: MemoryStore,
-    /// How many bytes of text it has.
+    /// The size of its text in bytes.
     pub bytes: usize,
-    /// Whether it is kept as words from outside.
+    /// Whether it is marked as text from outside.
     pub from_outside: bool,
 }
 
 impl NewNote {
-    /// Whether it may be kept.
+    /// Checks the rules.
     ///
     /// # Errors
-    /// Why it may not.
+    /// The rule that is violated.
     pub fn check(&self) -> Result<(), MemoryError> {
         self.clone().checked().map(drop)
     }
 
-    /// The note as it is stored, if it may be.
+    /// The note in its stored form, if the rules permit it.
     pub(super) fn checked(self) -> Result<Observation, MemoryError> {
         if !self.trust.permits(self.store.needed_trust()) {
             return Err(MemoryError::AboveTrust { store: self.store, trust: self.trust });
@@ -82,7 +81,7 @@ impl NewNote {
         if title.chars().any(char::is_control) || title.contains(['\u{2028}', '\u{2029}']) {
             return bad_title("it has a line end or a control character");
         }
-        if title.chars().nth(LONGEST_TITLE).is_some() {
+        if title.chars().nth(MAX_TITLE_CHARS).is_some() {
             return bad_title("it is longer");
         }
         let text = normalise_line_ends(self.text.trim_end());
@@ -93,7 +92,7 @@ impl NewNote {
         if text.contains('\0') {
             return bad_text("it has a NUL character".to_owned());
         }
-        if text.len() > LONGEST_TEXT {
+        if text.len() > MAX_TEXT_BYTES {
             return bad_text(format!("it has {}", text.len()));
         }
         let id = note_id(self.random);
@@ -104,7 +103,7 @@ impl NewNote {
             text: text.into_owned(),
             trust: self.trust,
             provenance: self.provenance,
-            // Whoever looks at nothing else must see it here.
+            // Set here too, for readers that check only this field.
             tainted: self.tainted || !is_ours(self.provenance),
             conversation: self.conversation,
             turn: self.turn,
@@ -114,8 +113,8 @@ impl NewNote {
     }
 }
 
-/// Whether a note must be shown as words of others. Only what the owner said or the agent found out by itself, in a turn
-/// that had read nothing from outside, is ours.
+/// Whether a note must be marked as text from outside. Only text of the owner or the agent's own, from a turn that had
+/// read nothing from outside, is not.
 pub(super) fn is_from_outside(note: &Observation) -> bool {
     note.tainted || !is_ours(note.provenance)
 }
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_never_goes_into_a_store_above_the_turns_trust() {
+    fn note_is_never_stored_above_the_turns_trust() {
         for trust in Trust::ALL {
             for store in MemoryStore::ALL {
                 let checked = NewNote { store, trust, ..note() }.checked();
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_others_are_marked_for_good() {
+    fn notes_of_others_or_tainted_turns_are_marked() {
         let table = [
             (Provenance::Owner, false, false),
             (Provenance::Agent, false, false),
@@ -185,7 +184,7 @@ mod tests {
                 (expected, expected),
                 "{provenance:?} {tainted}"
             );
-            // A row that somebody else wrote counts by both of its marks.
+            // A stored row counts as from outside if either mark is set.
             let row = Observation { provenance, tainted, ..kept };
             assert_eq!(is_from_outside(&row), expected);
         }
@@ -196,17 +195,17 @@ mod tests {
         let ok = |title: &str, text: &str| {
             NewNote { title: title.to_owned(), text: text.to_owned(), ..note() }.check().is_ok()
         };
-        assert!(ok(&"ä".repeat(LONGEST_TITLE), &"x".repeat(LONGEST_TEXT)));
-        for title in ["", "  ", "a\nb", "a\u{2028}b", "a\u{1b}[0m", &"x".repeat(LONGEST_TITLE + 1)] {
+        assert!(ok(&"ä".repeat(MAX_TITLE_CHARS), &"x".repeat(MAX_TEXT_BYTES)));
+        for title in ["", "  ", "a\nb", "a\u{2028}b", "a\u{1b}[0m", &"x".repeat(MAX_TITLE_CHARS + 1)] {
             assert!(!ok(title, "text"), "{title:?}");
         }
-        for text in ["", " \n ", "a\0b", &"x".repeat(LONGEST_TEXT + 1)] {
+        for text in ["", " \n ", "a\0b", &"x".repeat(MAX_TEXT_BYTES + 1)] {
             assert!(!ok("title", text));
         }
     }
 
     #[test]
-    fn an_id_is_short_and_takes_all_its_digits_from_chance() {
+    fn note_id_is_short_and_fully_random() {
         assert_eq!(note_id(0), "000000000000");
         assert_eq!(note_id(u128::MAX), "zzzzzzzzzzzz");
         assert_ne!(note_id(1 << 59), note_id(0));

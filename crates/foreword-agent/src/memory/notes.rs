@@ -1,8 +1,9 @@
-//! The notes in the store, with an index for each memory store and each place that notes in it belong to. Before a search the store is asked whether there are
-//! newer ones, of the permitted stores alone; notes are never changed or deleted, so a number says whether all are known.
+//! Notes in the store, with an index for each memory store and note scope. Before a search the store is checked for
+//! newer notes, of the permitted stores only. Notes are never changed or deleted, so their number shows whether the
+//! index is complete.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use foreword_core::id::{ConversationId, ObservationId};
 use foreword_core::memory_store::MemoryStore;
@@ -12,22 +13,23 @@ use foreword_prompt::untrusted::single_line;
 use foreword_store::error::StoreError;
 use foreword_store::observations::Observation;
 use foreword_store::store::Store;
-use foreword_workspace::memory_index::{Document, Index, Shelf};
+use foreword_workspace::memory_index::{Document, Index, SharedIndex};
+use parking_lot::RwLock;
 
 use super::error::MemoryError;
-use super::note::{LONGEST_TITLE, Written, is_from_outside};
-use super::place::Place;
+use super::note::{MAX_TITLE_CHARS, Written, is_from_outside};
+use super::note_scope::NoteScope;
 
-/// How many notes are read at once.
+/// The page size when reading notes.
 const PAGE: u32 = 500;
-/// The folder that notes seem to be in.
+/// The folder in the paths of notes.
 const FOLDER: &str = "notes";
 
 /// The notes of a store.
 #[derive(Debug)]
 pub(super) struct Notes {
     store: Store,
-    shelves: RwLock<BTreeMap<(MemoryStore, Place), Shelf>>,
+    shelves: RwLock<BTreeMap<(MemoryStore, NoteScope), SharedIndex>>,
 }
 
 impl Notes {
@@ -35,28 +37,28 @@ impl Notes {
         Self { store, shelves: RwLock::default() }
     }
 
-    /// The indexes of `stores`, with everything in them that was kept up to now, by whichever process; for whoever answers
-    /// a `batch`, what may be read there.
+    /// Up-to-date indexes of `stores`, including notes of other processes; for a reader who answers a `batch`, only the
+    /// notes readable there.
     pub(super) async fn shelves(
         &self,
         stores: &[MemoryStore],
         batch: Option<&ConversationId>,
-    ) -> Result<Vec<Shelf>, StoreError> {
+    ) -> Result<Vec<SharedIndex>, StoreError> {
         let counts = self.store.count_observations(stores).await?;
         for (store, count) in counts {
             self.catch_up(store, usize::try_from(count).unwrap_or(usize::MAX)).await?;
         }
-        let shelves = self.shelves.read().unwrap_or_else(PoisonError::into_inner);
-        let open = |(store, place): &(MemoryStore, Place)| stores.contains(store) && place.is_open_to(batch);
+        let shelves = self.shelves.read();
+        let open = |key: &(MemoryStore, NoteScope)| stores.contains(&key.0) && key.1.is_open_to(batch);
         Ok(shelves.iter().filter(|(key, _)| open(key)).map(|(_, shelf)| Arc::clone(shelf)).collect())
     }
 
-    /// Reads from the newest on until as many new ones were found as there must be. Clocks differ between nodes, so a
-    /// new one may stand behind some that are known.
+    /// Reads from the newest note backwards until the expected number of new notes is found. Clocks differ between
+    /// nodes, so a new note may be older than known ones.
     async fn catch_up(&self, store: MemoryStore, there: usize) -> Result<(), StoreError> {
-        let mut missing = there.checked_sub(self.known(store));
+        let mut missing = there.checked_sub(self.indexed_count(store));
         if missing.is_none() {
-            // Fewer than are known: this is another database than before.
+            // Fewer notes than known: the database was replaced.
             self.forget(store);
             missing = Some(there);
         }
@@ -65,8 +67,8 @@ impl Notes {
         while missing > 0 {
             let page = self.store.observations(&[store], before.as_ref(), PAGE).await?;
             let Some(last) = page.last().cloned() else { break };
-            for (place, documents) in self.placed(&page).await? {
-                self.change((store, place), |index| {
+            for (scope, documents) in self.scoped(&page).await? {
+                self.change(store, scope, |index| {
                     let known = |document: &Document| index.hash_of(&document.path).is_some();
                     let fresh: Vec<Document> = documents.into_iter().filter(|one| !known(one)).collect();
                     missing = missing.saturating_sub(fresh.len());
@@ -78,13 +80,13 @@ impl Notes {
         Ok(())
     }
 
-    /// Notes by where they belong.
-    async fn placed(&self, notes: &[Observation]) -> Result<BTreeMap<Place, Vec<Document>>, StoreError> {
-        let mut placed: BTreeMap<Place, Vec<Document>> = BTreeMap::new();
+    /// Groups notes by scope.
+    async fn scoped(&self, notes: &[Observation]) -> Result<BTreeMap<NoteScope, Vec<Document>>, StoreError> {
+        let mut scoped: BTreeMap<NoteScope, Vec<Document>> = BTreeMap::new();
         for note in notes {
-            placed.entry(Place::of(note, &self.store).await?).or_default().push(document(note));
+            scoped.entry(NoteScope::of(note, &self.store).await?).or_default().push(document(note));
         }
-        Ok(placed)
+        Ok(scoped)
     }
 
     pub(super) async fn write(&self, note: Observation) -> Result<Written, MemoryError> {
@@ -94,17 +96,16 @@ impl Notes {
             bytes: note.text.len(),
             from_outside: is_from_outside(&note),
         };
-        let (document, place) = (document(&note), Place::of(&note, &self.store).await?);
+        let (document, scope) = (document(&note), NoteScope::of(&note, &self.store).await?);
         let id = note.id.to_string();
         if !self.store.add_observation(note).await? {
             return Err(MemoryError::IdTaken { id });
         }
-        self.change((written.store, place), |index| index.put(document));
+        self.change(written.store, scope, |index| index.put(document));
         Ok(written)
     }
 
-    /// Path, text and whether it is from outside of the note that memory calls `path`; for whoever answers a `batch`, if it
-    /// may be read there.
+    /// Path, text and origin of the note `path`; for a reader who answers a `batch`, only if it is readable there.
     pub(super) async fn read(
         &self,
         path: &str,
@@ -121,7 +122,7 @@ impl Notes {
             return Err(missing());
         }
         match self.store.observation(&id, &[store]).await {
-            Ok(note) if !Place::of(&note, &self.store).await?.is_open_to(batch) => Err(missing()),
+            Ok(note) if !NoteScope::of(&note, &self.store).await?.is_open_to(batch) => Err(missing()),
             Ok(note) => Ok((path_of(&note), text_of(&note).into(), is_from_outside(&note))),
             Err(StoreError::NotFound { .. }) => Err(missing()),
             Err(error) => Err(error.into()),
@@ -132,21 +133,21 @@ impl Notes {
         Ok(self.store.count_observations(stores).await?.values().sum())
     }
 
-    fn known(&self, store: MemoryStore) -> usize {
-        let shelves = self.shelves.read().unwrap_or_else(PoisonError::into_inner);
+    fn indexed_count(&self, store: MemoryStore) -> usize {
+        let shelves = self.shelves.read();
         let own = shelves.iter().filter(|((of, _), _)| *of == store);
-        own.map(|(_, shelf)| shelf.read().unwrap_or_else(PoisonError::into_inner).documents()).sum()
+        own.map(|(_, shelf)| shelf.read().documents()).sum()
     }
 
     fn forget(&self, store: MemoryStore) {
-        self.shelves.write().unwrap_or_else(PoisonError::into_inner).retain(|(of, _), _| *of != store);
+        self.shelves.write().retain(|(of, _), _| *of != store);
     }
 
-    fn change(&self, key: (MemoryStore, Place), change: impl FnOnce(&mut Index)) {
-        let mut shelves = self.shelves.write().unwrap_or_else(PoisonError::into_inner);
-        let shelf = Arc::clone(shelves.entry(key).or_default());
+    fn change(&self, store: MemoryStore, scope: NoteScope, change: impl FnOnce(&mut Index)) {
+        let mut shelves = self.shelves.write();
+        let shelf = Arc::clone(shelves.entry((store, scope)).or_default());
         drop(shelves);
-        change(&mut shelf.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut shelf.write());
     }
 }
 
@@ -154,9 +155,9 @@ fn path_of(note: &Observation) -> String {
     format!("{}/{FOLDER}/{}", note.store, note.id)
 }
 
-/// A note as it is read: its title, then what it says.
+/// A note's text as read: its title, then its body.
 fn text_of(note: &Observation) -> String {
-    format!("{}{}\n", heading(&single_line(&note.title, LONGEST_TITLE)), note.text.trim_end())
+    format!("{}{}\n", heading(&single_line(&note.title, MAX_TITLE_CHARS)), note.text.trim_end())
 }
 
 fn heading(title: &str) -> String {
@@ -164,10 +165,10 @@ fn heading(title: &str) -> String {
 }
 
 fn document(note: &Observation) -> Document {
-    let (title, text) = (single_line(&note.title, LONGEST_TITLE), text_of(note));
+    let (title, text) = (single_line(&note.title, MAX_TITLE_CHARS), text_of(note));
     Document {
         path: path_of(note).into(),
-        // The title counts as the description already.
+        // The title is already indexed as the description.
         body: heading(&title).len(),
         description: title.into(),
         hash: ContentHash::of(&text),

@@ -1,5 +1,5 @@
-//! `bash`: runs one shell command in the workspace and waits for it, within limits of time and output. Below full trust
-//! it runs confined to the files that trust opens, or not at all. What it prints is from outside.
+//! `bash`: runs one shell command in the workspace, with a timeout and an output limit. Below full trust it runs
+//! confined to the files that trust permits, or not at all. Its output is text from outside.
 
 mod blocked;
 mod captured;
@@ -20,22 +20,22 @@ use serde_json::{Map, Value, json};
 
 pub use settings::BashSettings;
 
-use super::given::Given;
+use super::arguments::Arguments;
 use super::limits::event_of;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 
 const NAME: &str = "bash";
-/// How much of a command the log gets.
+/// The maximum length of a command in the log.
 const COMMAND_CHARS: usize = 500;
 
-/// Runs a shell command.
+/// The tool `bash`.
 #[derive(Debug, Clone, Default)]
 pub struct Bash {
     settings: Arc<BashSettings>,
 }
 
 impl Bash {
-    /// The tool, with these limits.
+    /// The tool with these settings.
     #[must_use]
     pub fn new(settings: BashSettings) -> Self {
         Self { settings: Arc::new(settings) }
@@ -55,8 +55,8 @@ impl Tool for Bash {
         // The configuration may have been reloaded since the last command.
         let settings = self.settings.under(&call.snapshot.config.bash);
         Box::pin(async move {
-            let given = Given::new(arguments);
-            match checked(&given, &call, &settings) {
+            let arguments = Arguments::new(arguments);
+            match checked(&arguments, &call, &settings) {
                 Ok(command) => perform(command, &call, &settings).await,
                 Err(refused) => refused,
             }
@@ -64,9 +64,9 @@ impl Tool for Bash {
     }
 }
 
-/// The command, if it is one and not blocked.
-fn checked(given: &Given, call: &ToolCall, settings: &BashSettings) -> Result<String, ToolOutput> {
-    let command = given.text("command")?;
+/// The command, if it is valid and not blocked.
+fn checked(arguments: &Arguments, call: &ToolCall, settings: &BashSettings) -> Result<String, ToolOutput> {
+    let command = arguments.text("command")?;
     if command.trim().is_empty() {
         return Err(ToolOutput::failed("`command` is empty: give a command line"));
     }
@@ -128,7 +128,7 @@ async fn perform(command: String, call: &ToolCall, settings: &BashSettings) -> T
         max_output_bytes: settings.max_output_bytes,
     };
     match process::run(job).await {
-        Ok(finished) => told(&finished, call, settings),
+        Ok(finished) => output(&finished, call, settings),
         Err(error) => not_started(&error, call),
     }
 }
@@ -144,13 +144,13 @@ fn not_started(error: &std::io::Error, call: &ToolCall) -> ToolOutput {
     ToolOutput::failed(format!("`bash` could not be started: {error}"))
 }
 
-/// What became of it: how it ended first, then what it printed.
+/// The output: the exit status first, then what the command printed.
 #[cfg(unix)]
-fn told(finished: &process::Finished, call: &ToolCall, settings: &BashSettings) -> ToolOutput {
+fn output(finished: &process::Finished, call: &ToolCall, settings: &BashSettings) -> ToolOutput {
     let printed = finished.output.text();
     let (ending, failed) = ending(finished.ending, settings);
     let body = if printed.is_empty() { "(it printed nothing)".to_owned() } else { printed };
-    let mut output = ToolOutput::outside(format!("{ending}\n{body}"));
+    let mut output = ToolOutput::untrusted(format!("{ending}\n{body}"));
     output.is_error = failed;
     if finished.ending == process::Ending::TimedOut {
         let timeout = u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX);
@@ -161,7 +161,7 @@ fn told(finished: &process::Finished, call: &ToolCall, settings: &BashSettings) 
         ));
     }
     if finished.output.left_out() > 0 {
-        let (total, kept) = (finished.output.total(), finished.output.kept());
+        let (total, kept) = (finished.output.total(), finished.output.kept_bytes());
         output = output.with_event(super::limits::truncated(call, NAME, total, kept));
     }
     output
@@ -179,10 +179,10 @@ fn ending(ending: process::Ending, settings: &BashSettings) -> (String, bool) {
         },
         process::Ending::TimedOut => {
             let seconds = settings.timeout.as_secs_f64();
-            let told = format!(
+            let text = format!(
                 "stopped: it took longer than {seconds} seconds, and everything it started was ended. Do less at once."
             );
-            (told, true)
+            (text, true)
         }
         process::Ending::Abandoned => ("stopped".to_owned(), true),
     }

@@ -1,27 +1,27 @@
-//! Which files of the workspace a tool may read and write for somebody, by path and trust alone, and which of them are
-//! the owner's own words. Opens nothing: callers ask for the path that was written and for the one it leads to.
+//! Which workspace files a tool may read and write at a trust, and which of them are prompt sources. Decides by path
+//! only; callers check both the written and the resolved path.
 
 use std::path::Path;
 
 use foreword_prompt::file_rules::Needed;
 use foreword_prompt::layer::Source;
 use foreword_prompt::trust::Trust;
-use foreword_workspace::config::{CONFIG_FILE, Config, Member, plain};
+use foreword_workspace::config::{AgentEntry, CONFIG_FILE, Config, plain};
 use foreword_workspace::path_trust::{Access, is_below, takes};
 use foreword_workspace::snapshot::Snapshot;
 
 use crate::tool::ToolCall;
 
-/// Folders whose files become part of a prompt.
+/// Folders whose files are prompt sources.
 const PROMPT_FOLDERS: [&str; 6] = ["users", "channels", "prompts", "skills", "workflows", "memory"];
 
-/// What somebody may do with files.
+/// A user's file access.
 pub(super) struct FileAccess<'a> {
     snapshot: &'a Snapshot,
     config: &'a Config,
     user: Option<&'a str>,
     trust: Trust,
-    /// The database, if it is in the workspace: it is nobody's text.
+    /// The database, if it is in the workspace. Tools never access it.
     database: Option<String>,
 }
 
@@ -32,14 +32,14 @@ impl<'a> FileAccess<'a> {
         Self { snapshot, config: &snapshot.config, user: call.user.as_deref(), trust: call.trust, database }
     }
 
-    /// Whether the file at `path` may be read. What no rule is about needs `inner`.
+    /// Whether the file at `path` may be read. A file without a rule needs `inner`.
     pub(super) fn may_read(&self, path: &str) -> bool {
         let plain = plain(path);
         if self.is_database(&plain) {
             return false;
         }
         if self.trust.permits(Trust::Full) {
-            // The owner reads everybody's files; what is in no memory store there is stays unread even so.
+            // The owner may read the files of all users, except files in `memory/` outside the stores.
             let is_a_users = |path: &str| path.starts_with("users/");
             return is_a_users(&plain)
                 || self.config.in_own_folders(&plain).any(is_a_users)
@@ -48,24 +48,24 @@ impl<'a> FileAccess<'a> {
         self.needed(&plain).permits(self.trust, Trust::Inner)
     }
 
-    /// Whether the file at `path` may be written. Whoever is no owner can't change what prompts are made of.
+    /// Whether the file at `path` may be written. Only the owner can change prompt sources.
     pub(super) fn may_write(&self, path: &str) -> bool {
         self.may_read(path) && (self.trust.permits(Trust::Full) || !self.is_of_the_prompt(path))
     }
 
-    /// Whether prompts are made of the file at `path`: then its words are the owner's.
+    /// Whether the file at `path` is a prompt source, so that its text is the owner's.
     pub(super) fn is_of_the_prompt(&self, path: &str) -> bool {
         let plain = plain(path);
         let is_of_one = |plain: &str| self.members().any(|agent| self.is_of_the_prompt_of(agent, plain));
-        // What is in an agent's own folder stands for what is called the same outside.
+        // A file in an agent's own folder is treated like the file with the same path outside.
         is_of_one(&plain) || self.config.in_own_folders(&plain).any(is_of_one)
     }
 
-    fn members(&self) -> impl Iterator<Item = &'a Member> {
+    fn members(&self) -> impl Iterator<Item = &'a AgentEntry> {
         self.config.roster.members().iter()
     }
 
-    fn is_of_the_prompt_of(&self, agent: &Member, path: &str) -> bool {
+    fn is_of_the_prompt_of(&self, agent: &AgentEntry, path: &str) -> bool {
         let parts: Vec<&str> = path.split('/').collect();
         let in_folder = parts.len() > 1 && PROMPT_FOLDERS.contains(&parts[0]);
         let for_agents = parts.starts_with(&[".agents", "prompt"]) && parts.len() > 2;
@@ -84,20 +84,20 @@ impl<'a> FileAccess<'a> {
         path == CONFIG_FILE || in_folder || for_agents || listed || named || overlay || prompts_dir || layer
     }
 
-    /// Whether the file at `path` is the database, or one that it keeps beside itself.
+    /// Whether the file at `path` is the database, or one of its companion files.
     pub(super) fn is_database(&self, path: &str) -> bool {
         let Some(database) = &self.database else { return false };
         let rest = plain(path).strip_prefix(database.as_str()).map(str::to_owned);
         rest.is_some_and(|rest| ["", "-wal", "-shm", "-journal"].contains(&rest.as_str()))
     }
 
-    /// Whether all files below `folder` have the same answers, whatever they are called.
+    /// Whether all files below `folder` have the same access, regardless of their names.
     pub(super) fn is_of_one_mind_about(&self, folder: &str) -> bool {
         let folder = plain(folder);
-        let own = |agent: &Member| {
+        let own = |agent: &AgentEntry| {
             agent.files.as_deref().is_some_and(|own| own == folder || is_below(own, &folder))
         };
-        // In an agent's own folder what is called as something outside is as that is.
+        // Files in an agent's own folder follow the rules of the same path outside.
         !self.members().any(own)
             && self.is_one_for_all(&folder)
             && self.config.in_own_folders(&folder).all(|rest| self.is_one_for_all(rest))
@@ -107,7 +107,7 @@ impl<'a> FileAccess<'a> {
         self.members().all(|agent| self.is_one_for(agent, folder))
     }
 
-    fn is_one_for(&self, agent: &Member, folder: &str) -> bool {
+    fn is_one_for(&self, agent: &AgentEntry, folder: &str) -> bool {
         let parts: Vec<&str> = folder.split('/').collect();
         if matches!(parts.as_slice(), ["memory" | "users" | "workflows" | ".agents"] | ["users", _]) {
             return false;
@@ -127,7 +127,7 @@ impl<'a> FileAccess<'a> {
             prompt.prompts_dir.as_deref().map(|folder| format!("{}/any", plain(folder))),
         ];
         let layers = agent.layers.layers.iter().filter_map(|layer| match &layer.source {
-            // What stands in for a name may be anything, a folder too: only what is before it counts.
+            // A placeholder may match anything, including a folder, so only the part before it counts.
             Source::File(file) => Some(plain(file.path.split('{').next().unwrap_or_default()) + "/any"),
             Source::Template { path: Some(path), .. } => Some(plain(path)),
             _ => None,
@@ -141,7 +141,7 @@ impl<'a> FileAccess<'a> {
     }
 }
 
-/// Where below `folder` the file `path` is.
+/// The path of `path` relative to `folder`.
 fn below(path: &Path, folder: &Path) -> Option<String> {
     let found = path.strip_prefix(folder).ok().map(Path::to_path_buf).or_else(|| {
         let (path, folder) = (path.canonicalize().ok()?, folder.canonicalize().ok()?);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn files_open_by_the_rules_of_the_prompt_and_the_rest_for_those_close() {
+    fn prompt_files_need_their_rule_and_others_inner_trust() {
         let (_folder, snapshot) = snapshot();
         let check = |path: &str, expected: [bool; 4]| {
             let trusts = [Trust::Public, Trust::Familiar, Trust::Inner, Trust::Full];
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_owner_changes_what_prompts_are_made_of() {
+    fn writing_prompt_sources_needs_the_owner() {
         let (_folder, snapshot) = snapshot();
         for path in
             ["SOUL.md", "skills/x/SKILL.md", "memory/shared/x.md", "users/alice/x.md", "channels/signal.md"]
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_prompts_are_made_of_are_the_owners_words() {
+    fn prompt_sources_are_owner_text() {
         let (_folder, snapshot) = snapshot();
         let access = access(&snapshot, Trust::Full);
         for path in

@@ -1,4 +1,4 @@
-//! `foreword_cost`: what calls to models used and cost, as `foreword cost` tells it. Only the owner learns it.
+//! `foreword_cost`: tokens and cost of model calls, as in `foreword cost`. For the owner only.
 
 use foreword_core::cost_sum::CostSum;
 use foreword_core::money::Money;
@@ -8,94 +8,60 @@ use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::events::CostBy;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value};
 
+use super::arguments::Arguments;
+use super::builtin_tool::BuiltinTool;
 use super::event_line::{is_a_name, moment};
-use super::given::Given;
-use super::limits::{OutputLimits, counted, fitting, truncated};
-use crate::cost_report::{CostReport, CostSpan, ToldApart};
-use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+use super::limits::{OutputLimits, counted, limited};
+use crate::reports::cost_report::{CostGrouping, CostReport, CostSpan};
+use crate::tool::{ToolCall, ToolOutput};
 
 const NAME: &str = "foreword_cost";
-/// How much of a name is shown.
+/// The maximum length of a name.
 const NAME_CHARS: usize = 120;
 
-/// Tells what was spent.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ForewordCost {
+/// The tool `foreword_cost`, with these limits.
+pub(super) fn tool(limits: OutputLimits) -> BuiltinTool {
+    let run = move |arguments, call| async move { costs(&arguments, &call, limits).await };
+    BuiltinTool::new(NAME, run).that_reads_the_log()
+}
+
+async fn costs(
+    arguments: &Arguments,
+    call: &ToolCall,
     limits: OutputLimits,
-}
-
-impl ForewordCost {
-    /// The tool, with these limits.
-    #[must_use]
-    pub fn new(limits: OutputLimits) -> Self {
-        Self { limits }
-    }
-}
-
-impl Tool for ForewordCost {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn has_side_effects(&self) -> bool {
-        false
-    }
-
-    fn reads_the_log(&self) -> bool {
-        true
-    }
-
-    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        let limits = self.limits;
-        Box::pin(async move {
-            match costs(&Given::new(arguments), &call, limits).await {
-                Ok(output) | Err(output) => output,
-            }
-        })
-    }
-}
-
-async fn costs(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<ToolOutput, ToolOutput> {
-    // `tools.trust` may lower what the tool needs; whose costs these are does not change with it.
+) -> Result<ToolOutput, ToolOutput> {
+    // `tools.trust` may lower the trust the tool needs, but costs stay visible to the owner only.
     if !call.trust.permits(Trust::Full) {
         return Err(ToolOutput::failed("what was spent is for the owner to see"));
     }
-    let report = report(given, call).await?;
+    let report = report(arguments, call).await?;
     let listed = report.rows.iter().map(|(name, sum)| {
         let name = name.as_deref().map_or_else(|| "(none)".to_owned(), |name| single_line(name, NAME_CHARS));
         format!("- {name}: {}", figures(sum))
     });
     let lines: Vec<String> = head(&report).into_iter().chain(listed).collect();
-    let whole: usize = lines.iter().map(|line| line.len() + 1).sum();
-    let (text, left_out) = fitting(lines.into_iter(), limits);
-    let mut output = ToolOutput::ours(text);
-    if left_out > 0 {
-        let kept = output.text.len();
-        output.text.push_str(&format!("[{} left out at the end]\n", counted(left_out, "line")));
-        output.events.push(truncated(call, NAME, whole, kept));
-    }
-    // Conversations and users may have been named by others.
+    let mut output = limited(lines, call, NAME, limits);
+    // Others may have named conversations and users.
     output.from_outside = !report.rows.iter().filter_map(|(name, _)| name.as_deref()).all(is_a_name);
     Ok(output)
 }
 
-async fn report(given: &Given, call: &ToolCall) -> Result<CostReport, ToolOutput> {
-    let text = |name: &str| given.optional_text(name).map(str::trim).filter(|text| !text.is_empty());
+async fn report(arguments: &Arguments, call: &ToolCall) -> Result<CostReport, ToolOutput> {
+    let text = |name: &str| arguments.optional_text(name).map(str::trim).filter(|text| !text.is_empty());
     let by = match text("by") {
         Some(word) => word.parse().map_err(|_| {
-            let known = ToldApart::ALL.map(ToldApart::as_str).join(", ");
+            let known = CostGrouping::ALL.map(CostGrouping::as_str).join(", ");
             ToolOutput::failed(format!("`{}` is not one of {known}", single_line(word, 40)))
         })?,
-        None => ToldApart::By(CostBy::Session),
+        None => CostGrouping::By(CostBy::Session),
     };
     let now = jiff::Timestamp::from(call.now).to_zoned(TimeZone::system());
     let refused = |bad: BadSince| BadSince { text: single_line(&bad.text, 40) }.to_string();
     let begin = text("since").map(|when| since(when, &now)).transpose();
     let begin = begin.map_err(|bad| ToolOutput::failed(refused(bad)))?;
     let span = CostSpan::new(begin, None, &now).map_err(|bad| ToolOutput::failed(bad.to_string()))?;
-    CostReport::read(&call.store, by, (&span, &now), None)
+    CostReport::read(&call.store, by, &span, &now, None)
         .await
         .map_err(|error| ToolOutput::failed(format!("the costs can't be read: {error}")))
 }
@@ -107,7 +73,7 @@ fn head(report: &CostReport) -> Vec<String> {
         lines.push(format!("most tokens: conversation `{}`, {tokens}", single_line(name, NAME_CHARS)));
     }
     if !report.rows.is_empty() {
-        let order = if report.by == ToldApart::ByDay { "" } else { ", the highest cost first" };
+        let order = if report.by == CostGrouping::ByDay { "" } else { ", the highest cost first" };
         lines.push(format!("by {}{order}:", report.by.as_str()));
     }
     lines

@@ -1,78 +1,50 @@
-//! `foreword_logs`: searches the event log. Whoever is no owner finds what happened in this conversation and nothing
-//! else, not even a number.
+//! `foreword_logs`: searches the event log. A viewer other than the owner sees only events of this conversation.
 
 use foreword_core::event::{EventType, Level};
 use foreword_core::since::{BadSince, since};
 use foreword_prompt::untrusted::single_line;
 use foreword_store::events::EventFilter;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value};
 
+use super::arguments::Arguments;
+use super::builtin_tool::BuiltinTool;
 use super::event_line::{event_line, has_free_text, moment};
-use super::given::Given;
 use super::limits::{OutputLimits, counted, fitting, truncated};
 use crate::error::store_error_at;
-use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
-use crate::viewer::Viewer;
+use crate::reports::viewer::Viewer;
+use crate::tool::{ToolCall, ToolOutput};
 
 const NAME: &str = "foreword_logs";
-/// How many events are given if nobody says how many.
-const USUAL: u64 = 50;
-/// How many events are given at most.
-const MOST: u64 = 200;
+/// The default number of events.
+const DEFAULT_LIMIT: u64 = 50;
+/// The maximum number of events.
+const MAX_LIMIT: u64 = 200;
 
-/// Searches the log.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ForewordLogs {
+/// The tool `foreword_logs`, with these limits.
+pub(super) fn tool(limits: OutputLimits) -> BuiltinTool {
+    let run = move |arguments, call| async move { search(&arguments, &call, limits).await };
+    BuiltinTool::new(NAME, run).that_reads_the_log()
+}
+
+async fn search(
+    arguments: &Arguments,
+    call: &ToolCall,
     limits: OutputLimits,
-}
-
-impl ForewordLogs {
-    /// The tool, with these limits.
-    #[must_use]
-    pub fn new(limits: OutputLimits) -> Self {
-        Self { limits }
-    }
-}
-
-impl Tool for ForewordLogs {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn has_side_effects(&self) -> bool {
-        false
-    }
-
-    fn reads_the_log(&self) -> bool {
-        true
-    }
-
-    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        let limits = self.limits;
-        Box::pin(async move {
-            match search(&Given::new(arguments), &call, limits).await {
-                Ok(output) | Err(output) => output,
-            }
-        })
-    }
-}
-
-async fn search(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<ToolOutput, ToolOutput> {
-    let limit = given.optional_number("limit", 1)?.unwrap_or(USUAL).min(MOST);
-    let Some(filter) = filter(given, call)? else { return Ok(nothing(given)) };
+) -> Result<ToolOutput, ToolOutput> {
+    let limit = arguments.optional_number("limit", 1)?.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let Some(filter) = filter(arguments, call)? else { return Ok(nothing(arguments)) };
     let events = Viewer::from(call).newest(filter, usize::try_from(limit).unwrap_or(usize::MAX)).await;
     let events = events.map_err(|error| {
         ToolOutput::failed(format!("the log can't be read: {}", store_error_at(&error, call.trust)))
     })?;
     if events.is_empty() {
-        return Ok(nothing(given));
+        return Ok(nothing(arguments));
     }
     let lines: Vec<String> =
         events.iter().map(|event| format!("{} {}", moment(event.timestamp), event_line(event))).collect();
     let whole: usize = lines.iter().map(|line| line.len() + 1).sum();
     let (text, left_out) = fitting(lines.into_iter(), limits);
-    let mut output = ToolOutput::ours(format!(
+    let mut output = ToolOutput::trusted(format!(
         "{}, the newest first, times in UTC:\n{text}",
         counted(events.len(), "event")
     ));
@@ -89,9 +61,9 @@ async fn search(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<
     Ok(output)
 }
 
-/// What to look for; `None` if there can't be any such event.
-fn filter(given: &Given, call: &ToolCall) -> Result<Option<EventFilter>, ToolOutput> {
-    let text = |name: &str| given.optional_text(name).map(str::trim).filter(|text| !text.is_empty());
+/// The filter; `None` if no event can match.
+fn filter(arguments: &Arguments, call: &ToolCall) -> Result<Option<EventFilter>, ToolOutput> {
+    let text = |name: &str| arguments.optional_text(name).map(str::trim).filter(|text| !text.is_empty());
     let mut filter = EventFilter::default();
     if let Some(session) = text("session_id") {
         let Ok(session) = session.parse() else { return Ok(None) };
@@ -100,7 +72,7 @@ fn filter(given: &Given, call: &ToolCall) -> Result<Option<EventFilter>, ToolOut
     if let Some(level) = text("level") {
         let least: Level = level.parse().map_err(|_| {
             ToolOutput::failed(format!(
-                "`{}` is no level: use debug, info, warn or error",
+                "`{}` is not a valid level: use debug, info, warn or error",
                 single_line(level, 40)
             ))
         })?;
@@ -116,18 +88,18 @@ fn filter(given: &Given, call: &ToolCall) -> Result<Option<EventFilter>, ToolOut
     Ok(Some(filter))
 }
 
-/// The same answer whether there is nothing or nothing that may be seen.
-fn nothing(given: &Given) -> ToolOutput {
-    let word = given.optional_text("event_type").map(|word| EventType::from(word.trim().to_owned()));
+/// The same answer whether no event exists or none is visible.
+fn nothing(arguments: &Arguments) -> ToolOutput {
+    let word = arguments.optional_text("event_type").map(|word| EventType::from(word.trim().to_owned()));
     match word {
         Some(EventType::Other(word)) if !word.is_empty() => {
             let known: Vec<&str> = EventType::KNOWN.iter().map(EventType::as_str).collect();
             let word = single_line(&word, 80);
-            ToolOutput::ours(format!(
-                "no event found. `{word}` is no type I know; there are {}",
+            ToolOutput::trusted(format!(
+                "no event found. `{word}` is not a known type; there are {}",
                 known.join(", ")
             ))
         }
-        _ => ToolOutput::ours("no event found"),
+        _ => ToolOutput::trusted("no event found"),
     }
 }

@@ -1,6 +1,6 @@
-//! `foreword_trace`: one turn step by step, from its journal and its events, as an indented tree; or one proxied request,
-//! from its events. A turn of another
-//! conversation, or of a higher trust, looks exactly like one that is not there. Shows no message's words.
+//! `foreword_trace`: one turn step by step, from its journal and events, as an indented tree; or one proxied request,
+//! from its events. A turn of another conversation, or at a higher trust, is reported as missing. Contains no message
+//! text.
 
 use std::collections::BTreeMap;
 
@@ -9,67 +9,40 @@ use foreword_core::id::CallId;
 use foreword_core::message::{ContentBlock, Usage};
 use foreword_core::span_tree::{Span, SpanTree};
 use foreword_core::timestamp::Timestamp;
-use foreword_core::turn_journal::Step;
+use foreword_core::turn_journal::JournalStep;
 use foreword_prompt::text::with_thousands;
 use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::turns::RecordedStep;
-use serde_json::{Map, Value};
 
+use super::arguments::Arguments;
+use super::builtin_tool::BuiltinTool;
 use super::event_line::{details, has_free_text, moment};
-use super::given::Given;
-use super::limits::{OutputLimits, counted, fitting, truncated};
+use super::limits::{OutputLimits, counted, limited};
 use crate::error::store_error_at;
-use crate::request_trace::RequestTrace;
-use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
-use crate::turn_trace::{TurnFound, TurnTrace};
-use crate::viewer::Viewer;
+use crate::reports::request_trace::RequestTrace;
+use crate::reports::turn_trace::{TurnFound, TurnTrace};
+use crate::reports::viewer::Viewer;
+use crate::tool::{ToolCall, ToolOutput};
 
 const NAME: &str = "foreword_trace";
-/// How much of a name is shown.
+/// The maximum length of a name.
 const NAME_CHARS: usize = 120;
-/// How deep events in events are shown.
+/// The maximum depth of nested events.
 const DEEPEST: usize = 12;
 
-/// Shows a turn.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ForewordTrace {
+/// The tool `foreword_trace`, with these limits.
+pub(super) fn tool(limits: OutputLimits) -> BuiltinTool {
+    let run = move |arguments, call| async move { trace(&arguments, &call, limits).await };
+    BuiltinTool::new(NAME, run).that_reads_the_log()
+}
+
+async fn trace(
+    arguments: &Arguments,
+    call: &ToolCall,
     limits: OutputLimits,
-}
-
-impl ForewordTrace {
-    /// The tool, with these limits.
-    #[must_use]
-    pub fn new(limits: OutputLimits) -> Self {
-        Self { limits }
-    }
-}
-
-impl Tool for ForewordTrace {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn has_side_effects(&self) -> bool {
-        false
-    }
-
-    fn reads_the_log(&self) -> bool {
-        true
-    }
-
-    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        let limits = self.limits;
-        Box::pin(async move {
-            match trace(&Given::new(arguments), &call, limits).await {
-                Ok(output) | Err(output) => output,
-            }
-        })
-    }
-}
-
-async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<ToolOutput, ToolOutput> {
-    let asked = given.text("turn")?;
+) -> Result<ToolOutput, ToolOutput> {
+    let asked = arguments.text("turn")?;
     let none = || {
         let shown = single_line(asked, NAME_CHARS);
         ToolOutput::failed(format!(
@@ -94,14 +67,7 @@ async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<T
         }
         TurnFound::None | TurnFound::Several { .. } => return Err(none()),
     };
-    let whole: usize = lines.iter().map(|line| line.len() + 1).sum();
-    let (text, left_out) = fitting(lines.into_iter(), limits);
-    let mut output = ToolOutput::ours(text);
-    if left_out > 0 {
-        let kept = output.text.len();
-        output.text.push_str(&format!("[{} left out at the end]\n", counted(left_out, "line")));
-        output.events.push(truncated(call, NAME, whole, kept));
-    }
+    let mut output = limited(lines, call, NAME, limits);
     output.from_outside = from_outside;
     Ok(output)
 }
@@ -110,7 +76,7 @@ fn any_free_text(events: &[StoredEvent]) -> bool {
     events.iter().any(|stored| has_free_text(&stored.event))
 }
 
-/// What a proxied request was, and what it took.
+/// A summary of a proxied request.
 fn request_head(request: &RequestTrace, trust: Trust) -> Vec<String> {
     let name = |name: &str| single_line(name, NAME_CHARS);
     let conversation = request.conversation.as_ref();
@@ -125,13 +91,13 @@ fn request_head(request: &RequestTrace, trust: Trust) -> Vec<String> {
         ),
         format!("began {}, {}, cost {}", moment(request.started_at), amounts(totals.usage), totals.cost),
     ];
-    // Why a request failed may name the provider's address: only the owner reads it.
+    // An error may contain the provider's URL, so only the owner sees it.
     let error = request.error().filter(|_| trust.permits(Trust::Full));
     lines.extend(error.map(|error| format!("error: {}", single_line(error, 300))));
     lines
 }
 
-/// What the turn was, and what it took in all.
+/// A summary of the turn.
 fn head(trace: &TurnTrace, trust: Trust) -> Vec<String> {
     let turn = &trace.turn;
     let name = |name: &str| single_line(name, NAME_CHARS);
@@ -187,13 +153,13 @@ fn step_lines(steps: &[RecordedStep], start: Timestamp) -> Vec<String> {
     for recorded in steps {
         let at = after(start, recorded.at);
         let indent = match &recorded.step {
-            Step::ToolStarted { .. } => "    ",
-            Step::ToolFinished(_) => "      ",
+            JournalStep::ToolStarted { .. } => "    ",
+            JournalStep::ToolFinished(_) => "      ",
             _ => "  ",
         };
         let what = match &recorded.step {
-            Step::Accepted { messages } => format!("accepted {}", counted(messages.len(), "message")),
-            Step::PromptBuilt(prompt) => {
+            JournalStep::Accepted { messages } => format!("accepted {}", counted(messages.len(), "message")),
+            JournalStep::PromptBuilt(prompt) => {
                 let print = prompt.fingerprint.to_string();
                 let print = print.rsplit(':').next().unwrap_or(&print);
                 let layers: Vec<String> = prompt
@@ -209,10 +175,10 @@ fn step_lines(steps: &[RecordedStep], start: Timestamp) -> Vec<String> {
                     print.get(..12).unwrap_or(print)
                 )
             }
-            Step::Call { model, content, usage } => {
+            JournalStep::Call { model, content, usage } => {
                 format!("model {}: {}{}", single_line(model, NAME_CHARS), amounts(*usage), wanted(content))
             }
-            Step::ToolStarted { call, tool, side_effects } => {
+            JournalStep::ToolStarted { call, tool, side_effects } => {
                 tools.insert(call, (tool, recorded.at));
                 let changes = if *side_effects { ", changes something" } else { "" };
                 format!(
@@ -221,7 +187,7 @@ fn step_lines(steps: &[RecordedStep], start: Timestamp) -> Vec<String> {
                     single_line(call.as_str(), NAME_CHARS)
                 )
             }
-            Step::ToolFinished(result) => {
+            JournalStep::ToolFinished(result) => {
                 let how = if result.is_error { "failed" } else { "finished" };
                 let took = tools
                     .get(&result.call)
@@ -229,15 +195,17 @@ fn step_lines(steps: &[RecordedStep], start: Timestamp) -> Vec<String> {
                 let size = counted(result.content.len(), "byte");
                 format!("{how}{}, gave {size}", took.unwrap_or_default())
             }
-            Step::Replied { messages } => format!("replied with {}", counted(messages.len(), "message")),
-            Step::Other(_) => single_line(recorded.step.kind(), NAME_CHARS),
+            JournalStep::Replied { messages } => {
+                format!("replied with {}", counted(messages.len(), "message"))
+            }
+            JournalStep::Other(_) => single_line(recorded.step.kind(), NAME_CHARS),
         };
         lines.push(format!("{indent}+{at} {what}"));
     }
     lines
 }
 
-/// Which tools a model's answer calls.
+/// The tools that a model's answer calls.
 fn wanted(content: &[ContentBlock]) -> String {
     let names: Vec<String> = content
         .iter()
@@ -256,7 +224,7 @@ fn span_lines(tree: Option<&SpanTree>) -> Vec<String> {
     lines
 }
 
-/// Each span's first event, its parts, and then what ended it.
+/// Each span's first event, its children, and its last event.
 fn below(spans: &[Span], began: Timestamp, depth: usize, lines: &mut Vec<String>) {
     let indent = "  ".repeat(depth.min(DEEPEST));
     for span in spans {
@@ -274,7 +242,7 @@ fn below(spans: &[Span], began: Timestamp, depth: usize, lines: &mut Vec<String>
     }
 }
 
-/// The event as the log writes it, without what is the same for every line here.
+/// The event as in the log, without the fields that are equal on every line.
 fn span_line(event: &Event) -> String {
     let own = Event { turn_id: None, session_id: None, ..event.clone() };
     let level = if event.level > Level::Info { format!("{} ", event.level) } else { String::new() };

@@ -1,38 +1,21 @@
-//! `inbox_read(message)`: a message of the inbox in full, as data from outside. Only those that this turn answers: what
-//! others wrote is not there.
+//! `inbox_read(message)`: a complete inbox message, as text from outside. Only messages that this turn answers are
+//! available.
 
 use foreword_core::sender::READ_TOOL;
-use serde_json::{Map, Value};
 
-use super::given::Given;
+use super::arguments::Arguments;
+use super::builtin_tool::BuiltinTool;
 use super::inbox_reply::{batch_of, unreadable, wanted};
-use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+use crate::tool::{ToolCall, ToolOutput};
 
-/// Reads a message.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct InboxRead;
-
-impl Tool for InboxRead {
-    fn name(&self) -> &'static str {
-        READ_TOOL
-    }
-
-    fn has_side_effects(&self) -> bool {
-        false
-    }
-
-    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        Box::pin(async move {
-            match read(&Given::new(arguments), &call).await {
-                Ok(output) | Err(output) => output,
-            }
-        })
-    }
+/// The tool `inbox_read`.
+pub(super) fn tool() -> BuiltinTool {
+    BuiltinTool::new(READ_TOOL, |arguments, call| async move { read(&arguments, &call).await })
 }
 
-async fn read(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
+async fn read(arguments: &Arguments, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
     let batch = batch_of(call).await?;
-    let (id, _) = wanted(&batch, given.text("message")?)?;
+    let (id, _) = wanted(&batch, arguments.text("message")?)?;
     let message = call.store.inbox_message(id).await.map_err(|error| unreadable(&error))?;
-    Ok(ToolOutput::outside(message.body))
+    Ok(ToolOutput::untrusted(message.body))
 }

@@ -1,78 +1,61 @@
-//! `inbox_reply(message, text)`: answers one message of the inbox. The call writes nothing: what goes out is read off the
-//! turn when it ends. Here the model is told whether it will.
+//! `inbox_reply(message, text)`: replies to one inbox message. The call writes nothing: replies are taken from the turn
+//! when it ends. The output tells the model whether the reply is accepted.
 
 use foreword_core::id::InboxId;
 use foreword_core::message::{ContentBlock, Role};
 use foreword_core::sender::SenderAddress;
 use foreword_core::sender::{
-    LONGEST_REPLY, REPLIES_PER_MESSAGE, REPLY_TOOL, answers_to, called_replies, message_named,
+    MAX_REPLIES_PER_MESSAGE, MAX_REPLY_BYTES, REPLY_TOOL, answers_to, called_replies, message_named,
 };
-use foreword_core::turn::Said;
-use foreword_core::turn_journal::Step;
+use foreword_core::turn::TurnMessage;
+use foreword_core::turn_journal::JournalStep;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::error::StoreError;
-use serde_json::{Map, Value};
 
-use super::given::Given;
+use super::arguments::Arguments;
+use super::builtin_tool::BuiltinTool;
+use crate::conversation::inbound::Purpose;
 use crate::error::public_store_error;
-use crate::inbound::Purpose;
-use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+use crate::tool::{ToolCall, ToolOutput};
 
-/// The longest name that is shown.
+/// The maximum length of a name.
 const SHOWN: usize = 120;
 
-/// Answers a message.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct InboxReply;
-
-impl Tool for InboxReply {
-    fn name(&self) -> &'static str {
-        REPLY_TOOL
-    }
-
-    fn has_side_effects(&self) -> bool {
-        false
-    }
-
-    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        Box::pin(async move {
-            match reply(&Given::new(arguments), &call).await {
-                Ok(output) | Err(output) => output,
-            }
-        })
-    }
+/// The tool `inbox_reply`.
+pub(super) fn tool() -> BuiltinTool {
+    BuiltinTool::new(REPLY_TOOL, |arguments, call| async move { reply(&arguments, &call).await })
 }
 
-async fn reply(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
-    let (batch, text) = (batch_of(call).await?, given.text("text")?.trim());
-    let (id, sender) = wanted(&batch, given.text("message")?)?;
+async fn reply(arguments: &Arguments, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
+    let (batch, text) = (batch_of(call).await?, arguments.text("text")?.trim());
+    let (id, sender) = wanted(&batch, arguments.text("message")?)?;
     if text.is_empty() {
         return Err(ToolOutput::failed("not sent: the answer has no words"));
     }
-    if text.len() > LONGEST_REPLY {
-        let message = format!("not sent: the answer has {} bytes, {LONGEST_REPLY} are allowed", text.len());
+    if text.len() > MAX_REPLY_BYTES {
+        let message = format!("not sent: the answer has {} bytes, {MAX_REPLY_BYTES} are allowed", text.len());
         return Err(ToolOutput::failed(message));
     }
-    let before = called_replies(&said(call).await.map_err(|error| unreadable(&error))?, &batch);
-    if answers_to(&before, id) >= REPLIES_PER_MESSAGE {
+    let before = called_replies(&turn_messages(call).await.map_err(|error| unreadable(&error))?, &batch);
+    if answers_to(&before, id) >= MAX_REPLIES_PER_MESSAGE {
         return Err(ToolOutput::failed(format!(
-            "not sent: this message has {REPLIES_PER_MESSAGE} answers already, and that is the most"
+            "not sent: this message has {MAX_REPLIES_PER_MESSAGE} answers already, and that is the most"
         )));
     }
     let sender = single_line(sender.as_str(), SHOWN);
-    Ok(ToolOutput::ours(format!("It goes to `{sender}` when this turn has ended.")))
+    Ok(ToolOutput::trusted(format!("It goes to `{sender}` when this turn has ended.")))
 }
 
-/// What the turn has said so far, as far as calls and their results go.
-async fn said(call: &ToolCall) -> Result<Vec<Said>, StoreError> {
+/// The tool calls of the turn and their results so far.
+async fn turn_messages(call: &ToolCall) -> Result<Vec<TurnMessage>, StoreError> {
     let steps = call.store.journal(&call.turn).await?;
-    let said = |role, content| Said { role, content, from_outside: false, usage: None };
-    let of_step = |step: Step| match step {
-        Step::Call { content, .. } => Some(said(Role::Assistant, content)),
-        Step::ToolFinished(result) => {
+    let message = |role, content| TurnMessage { role, content, from_outside: false, usage: None };
+    let of_step = |step: JournalStep| match step {
+        JournalStep::Call { content, .. } => Some(message(Role::Assistant, content)),
+        JournalStep::ToolFinished(result) => {
             let content = result.content;
             let block = ContentBlock::ToolResult { call: result.call, content, is_error: result.is_error };
-            Some(said(Role::Tool, vec![block]))
+            Some(message(Role::Tool, vec![block]))
         }
         _ => None,
     };
@@ -81,14 +64,14 @@ async fn said(call: &ToolCall) -> Result<Vec<Said>, StoreError> {
 
 /// The messages this turn answers, each with its sender.
 pub(super) async fn batch_of(call: &ToolCall) -> Result<Vec<(InboxId, SenderAddress)>, ToolOutput> {
-    let Purpose::Inbox { messages } = &call.occasion.purpose else {
+    let Purpose::Inbox { messages } = &call.origin.purpose else {
         return Err(ToolOutput::failed("this turn answers no messages of the inbox"));
     };
     let found = call.store.inbox_batch(messages).await.map_err(|error| unreadable(&error))?;
     Ok(found.into_iter().map(|message| (message.id, message.sender)).collect())
 }
 
-/// The message that is meant.
+/// Finds the requested message.
 pub(super) fn wanted<'b>(
     batch: &'b [(InboxId, SenderAddress)],
     name: &str,

@@ -1,4 +1,5 @@
-//! `memory_get(path, from, lines)`: lines of a note, whichever the menu, a snippet or a cut in the prompt has named.
+//! `memory_get(path, from, lines)`: lines of a note that the menu, a snippet or a truncation marker in the prompt
+//! names.
 
 use std::sync::Arc;
 
@@ -7,11 +8,11 @@ use foreword_prompt::occasion::Channel;
 use foreword_workspace::memory_index::{Lines, Reader};
 use serde_json::{Map, Value};
 
-use crate::inbound::{INBOX, Purpose};
-use crate::memory::{Given, Memory, MemoryError, Read};
+use crate::conversation::inbound::{INBOX, Purpose};
+use crate::memory::{Memory, MemoryAnswer, MemoryError, Read};
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 
-/// Reads memory at the turn's trust.
+/// The tool `memory_get`.
 #[derive(Debug, Clone)]
 pub struct MemoryGet(pub Memory);
 
@@ -28,7 +29,7 @@ impl Tool for MemoryGet {
         let memory = self.0.clone();
         Box::pin(async move {
             match get(&memory, &arguments, &call).await {
-                Ok(read) => given(read.given()),
+                Ok(read) => tool_output(read.answer()),
                 Err(error) => failed(&error),
             }
         })
@@ -37,7 +38,7 @@ impl Tool for MemoryGet {
 
 async fn get(memory: &Memory, arguments: &Map<String, Value>, call: &ToolCall) -> Result<Read, MemoryError> {
     let number = |name: &str| {
-        // A negative number asks for nothing, as 0 does.
+        // A negative number means the same as 0.
         let number = arguments.get(name).and_then(Value::as_i64);
         number.map(|number| usize::try_from(number).unwrap_or(0))
     };
@@ -46,24 +47,25 @@ async fn get(memory: &Memory, arguments: &Map<String, Value>, call: &ToolCall) -
     read_in(memory, call).get(call.snapshot.clone(), reader, text_of(arguments, "path"), lines).await
 }
 
-/// Memory as this call may read it. Whoever answers the inbox, or works in a workflow for that, reads nothing that was
-/// noted over other people's messages.
+/// The memory this call may read. A turn that answers the inbox, or a workflow run for it, does not read notes made
+/// during other batches.
 pub(super) fn read_in(memory: &Memory, call: &ToolCall) -> Memory {
-    let answers = matches!(call.occasion.purpose, Purpose::Inbox { .. });
-    if answers || call.occasion.situation() == INBOX {
+    let answers = matches!(call.origin.purpose, Purpose::Inbox { .. });
+    if answers || call.origin.situation() == INBOX {
         memory.for_batch(call.conversation.clone())
     } else {
         memory.clone()
     }
 }
 
-/// Who reads in this call: with the channel and the situation of its conversation, since some files are named by these.
+/// The reader of this call, with the channel and the situation of its conversation, since some file paths depend on
+/// them.
 pub(super) async fn reader_of(call: &ToolCall) -> Result<Reader, MemoryError> {
     let conversation = call.store.conversation(&call.conversation).await?;
-    // Whoever is in no conversation reads where they are.
+    // Outside a conversation the call's own values apply.
     let (channel, situation) = match conversation {
         Some(found) => (found.channel.as_deref().map(Channel::new), found.situation),
-        None => (call.occasion.channel.clone(), call.occasion.situation().to_owned()),
+        None => (call.origin.speaker.channel.clone(), call.origin.situation().to_owned()),
     };
     Ok(Reader {
         trust: call.trust,
@@ -73,22 +75,22 @@ pub(super) async fn reader_of(call: &ToolCall) -> Result<Reader, MemoryError> {
     })
 }
 
-/// What memory gave, with its mark. The only way from memory to a tool's output.
-pub(super) fn given(given: Given) -> ToolOutput {
-    if given.from_outside { ToolOutput::outside(given.text) } else { ToolOutput::ours(given.text) }
+/// The output of memory with its mark. All memory tools use this function.
+pub(super) fn tool_output(answer: MemoryAnswer) -> ToolOutput {
+    if answer.from_outside { ToolOutput::untrusted(answer.text) } else { ToolOutput::trusted(answer.text) }
 }
 
 pub(super) fn failed(error: &MemoryError) -> ToolOutput {
     ToolOutput::failed(format!("{error}. To go on: {}.", error.advice()))
 }
 
-/// An argument that the schema has made sure of.
+/// A text argument that the schema requires.
 pub(super) fn text_of<'a>(arguments: &'a Map<String, Value>, name: &str) -> &'a str {
     arguments.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// An event of this call.
-pub(super) fn about(event: Event, call: &ToolCall) -> Event {
+pub(super) fn with_call(event: Event, call: &ToolCall) -> Event {
     Event {
         session_id: Some(call.conversation.clone()),
         turn_id: Some(call.turn.clone()),

@@ -1,15 +1,14 @@
-//! `memory_search(query)`: the best snippets, with where they stand and what more would cost.
-
-use std::time::Instant;
+//! `memory_search(query)`: the best snippets, with their locations and the cost of reading more.
 
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use crate::memory::{Memory, MemoryError, Results, search_event};
 use crate::tool::{Tool, ToolCall, ToolFuture};
 
-use super::memory_get::{about, failed, given, read_in, reader_of, text_of};
+use super::memory_get::{failed, read_in, reader_of, text_of, tool_output, with_call};
 
-/// Searches memory at the turn's trust.
+/// The tool `memory_search`.
 #[derive(Debug, Clone)]
 pub struct MemorySearch(pub Memory);
 
@@ -29,7 +28,7 @@ impl Tool for MemorySearch {
             match search(&memory, &arguments, &call).await {
                 Ok(results) => {
                     let event = search_event(&results, started.elapsed(), call.now);
-                    given(results.given()).with_event(about(event, &call))
+                    tool_output(results.answer()).with_event(with_call(event, &call))
                 }
                 Err(error) => failed(&error),
             }

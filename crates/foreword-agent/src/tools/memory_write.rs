@@ -1,14 +1,14 @@
-//! `memory_write(store, title, text)`: keeps a note, in a store that the turn's trust opens, marked for good if its words
-//! may come from outside.
+//! `memory_write(store, title, text)`: stores a note, in a store that the turn's trust permits, permanently marked if
+//! its text may be from outside.
 
 use serde_json::{Map, Value};
 
 use crate::memory::{Memory, MemoryError, NewNote, Written, write_event};
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 
-use super::memory_get::{about, failed, text_of};
+use super::memory_get::{failed, text_of, with_call};
 
-/// Writes notes at the turn's trust.
+/// The tool `memory_write`.
 #[derive(Debug, Clone)]
 pub struct MemoryWrite(pub Memory);
 
@@ -43,12 +43,12 @@ impl Tool for MemoryWrite {
                 at: call.now,
                 random: call.random,
             };
-            told(memory.write(note).await, &call)
+            output(memory.write(note).await, &call)
         })
     }
 }
 
-fn told(written: Result<Written, MemoryError>, call: &ToolCall) -> ToolOutput {
+fn output(written: Result<Written, MemoryError>, call: &ToolCall) -> ToolOutput {
     match written {
         Ok(written) => {
             let mark = if written.from_outside {
@@ -57,7 +57,7 @@ fn told(written: Result<Written, MemoryError>, call: &ToolCall) -> ToolOutput {
                 ""
             };
             let text = format!("Kept as {}.{mark}", written.path);
-            ToolOutput::ours(text).with_event(about(write_event(&written, call.now), call))
+            ToolOutput::trusted(text).with_event(with_call(write_event(&written, call.now), call))
         }
         Err(error) => failed(&error),
     }

@@ -1,26 +1,27 @@
-//! The tools an agent has, one file each. What the model is told of them stands in `foreword_core::tools`; whether a call
-//! is allowed was decided before one of these is run.
+//! The built-in tools, one file each. Their descriptions are in `foreword_core::tools`; a call is authorised before it
+//! reaches a tool.
 
+mod arguments;
 pub mod bash;
+mod builtin_tool;
 pub mod event_line;
 mod file_access;
-pub mod foreword_cost;
-pub mod foreword_logs;
-pub mod foreword_status;
-pub mod foreword_trace;
-mod given;
-pub mod hand_over;
-pub mod inbox_read;
-pub mod inbox_reply;
+mod foreword_cost;
+mod foreword_logs;
+mod foreword_status;
+mod foreword_trace;
+mod hand_over;
+mod inbox_read;
+mod inbox_reply;
 pub(crate) mod limits;
 pub mod memory_get;
 pub mod memory_search;
 pub mod memory_write;
 pub mod read_file;
-pub mod skill_get;
-pub mod update_prompt_layer;
-pub mod workflow_run;
-pub mod write_file;
+mod skill_get;
+mod update_prompt_layer;
+mod workflow_run;
+mod write_file;
 
 use std::sync::Arc;
 
@@ -29,12 +30,12 @@ pub use limits::OutputLimits;
 use crate::memory::Memory;
 use crate::tool::Tool;
 
-/// How the tools are to work.
+/// Settings of the tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolSettings {
-    /// Shell commands.
+    /// Settings of `bash`.
     pub bash: bash::BashSettings,
-    /// How much the other tools give at once.
+    /// The output limits of the other tools.
     pub output: OutputLimits,
 }
 
@@ -47,25 +48,24 @@ pub struct ToolSettings {
 /// ```
 #[must_use]
 pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
-    // One line each, by name; the order is nobody's business: what the model sees is sorted.
+    // In any order: the list for the model is sorted.
     vec![
         Arc::new(bash::Bash::new(settings.bash)),
-        Arc::new(foreword_cost::ForewordCost::new(settings.output)),
-        Arc::new(foreword_logs::ForewordLogs::new(settings.output)),
-        Arc::new(foreword_status::ForewordStatus),
-        Arc::new(foreword_trace::ForewordTrace::new(settings.output)),
-        Arc::new(inbox_read::InboxRead),
-        Arc::new(inbox_reply::InboxReply),
-        Arc::new(hand_over::HandOver),
+        Arc::new(foreword_cost::tool(settings.output)),
+        Arc::new(foreword_logs::tool(settings.output)),
+        Arc::new(foreword_status::tool()),
+        Arc::new(foreword_trace::tool(settings.output)),
+        Arc::new(inbox_read::tool()),
+        Arc::new(inbox_reply::tool()),
+        Arc::new(hand_over::tool()),
         Arc::new(read_file::ReadFile::new(settings.output)),
-        Arc::new(skill_get::SkillGet),
-        Arc::new(update_prompt_layer::UpdatePromptLayer),
-        Arc::new(workflow_run::WorkflowRun),
-        Arc::new(write_file::WriteFile),
+        Arc::new(skill_get::tool()),
+        Arc::new(update_prompt_layer::tool()),
+        Arc::new(workflow_run::tool()),
+        Arc::new(write_file::tool()),
     ]
 }
 
-/// The tools of a memory.
 #[must_use]
 pub fn memory(memory: Memory) -> Vec<Arc<dyn Tool>> {
     vec![

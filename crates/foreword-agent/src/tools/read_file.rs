@@ -1,24 +1,24 @@
-//! `read_file`: lines of a text file of the workspace, numbered, as it is now. The rules for files are asked of the name
-//! that was written and of the file it leads to. Reads no folder, no binary file and nothing outside.
+//! `read_file`: numbered lines of a text file in the workspace. The file rules are checked for the written and for the
+//! resolved path. Refuses folders, binary files and files outside the workspace.
 
 use foreword_core::event::Event;
 use foreword_prompt::untrusted::single_line;
 use foreword_workspace::config::CONFIG_FILE;
 use foreword_workspace::document::without_secrets;
 use foreword_workspace::error::WorkspaceError;
-use foreword_workspace::roots::Judged;
+use foreword_workspace::roots::CheckedRead;
 use serde_json::{Map, Value};
 
+use super::arguments::Arguments;
 use super::file_access::FileAccess;
-use super::given::Given;
 use super::limits::{OutputLimits, counted, truncated};
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 
 const NAME: &str = "read_file";
-/// How much of a path is shown.
+/// The maximum length of a path.
 const PATH_CHARS: usize = 200;
 
-/// Reads a text file.
+/// The tool `read_file`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReadFile {
     limits: OutputLimits,
@@ -44,8 +44,8 @@ impl Tool for ReadFile {
     fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
         let limits = self.limits;
         Box::pin(async move {
-            // Files may lie on a slow disk, and other turns have to go on meanwhile.
-            let read = tokio::task::spawn_blocking(move || read(&Given::new(arguments), &call, limits));
+            // Blocking: the disk may be slow.
+            let read = tokio::task::spawn_blocking(move || read(&Arguments::new(arguments), &call, limits));
             match read.await {
                 Ok(Ok(output) | Err(output)) => output,
                 Err(_) => ToolOutput::failed("reading was cut off: try again"),
@@ -54,58 +54,58 @@ impl Tool for ReadFile {
     }
 }
 
-fn read(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<ToolOutput, ToolOutput> {
-    let path = given.text("path")?;
-    let from = given.optional_number("from", 1)?;
-    let lines = given.optional_number("lines", 1)?;
+fn read(arguments: &Arguments, call: &ToolCall, limits: OutputLimits) -> Result<ToolOutput, ToolOutput> {
+    let path = arguments.text("path")?;
+    let from = arguments.optional_number("from", 1)?;
+    let lines = arguments.optional_number("lines", 1)?;
     let access = FileAccess::of(call);
-    let withheld = || ToolOutput::failed(format!("`{}` is not for this conversation", shown(path)));
-    // By name first, whether or not there is such a file: the answer says nothing about what is there.
+    let withheld = || ToolOutput::failed(format!("`{}` is not for this conversation", display_path(path)));
+    // Checked by path first, whether or not the file exists, so that the answer does not reveal its existence.
     if !access.may_read(path) {
         return Err(withheld());
     }
-    let judged = call.snapshot.files().root.read_judged(path, |real| access.may_read(real));
+    let judged = call.snapshot.files().root.read_checked(path, |real| access.may_read(real));
     let (real_path, file) = match judged {
-        Ok(Judged::Text { real_path, file }) => (real_path, file),
-        Ok(Judged::Withheld) => return Err(withheld()),
-        // A folder whose files are withheld is not there either: its name may be somebody's.
+        Ok(CheckedRead::Text { real_path, file }) => (real_path, file),
+        Ok(CheckedRead::Withheld) => return Err(withheld()),
+        // A folder whose files are withheld is reported as missing too: its name may be private.
         Err(error) if error.is_missing_file() || !access.may_read(&format!("{path}/any")) => {
             return Err(ToolOutput::failed(format!(
                 "there is no file `{}`: paths begin at the workspace's root, as in `memory/shared/trips.md`",
-                shown(path)
+                display_path(path)
             )));
         }
         Err(error) => return Err(refused(path, &error)),
     };
     let wanted = Wanted { path, from: as_usize(from, 1), lines: as_usize(lines, usize::MAX) };
-    // A key in the configuration is the owner's and the program's, not the model's.
+    // The model may not see keys in the configuration.
     let text = if real_path == CONFIG_FILE { without_secrets(&file.text).into() } else { file.text };
     let (text, event) = wanted.page(&text, call, limits)?;
-    let mut output = ToolOutput::ours(text);
+    let mut output = ToolOutput::trusted(text);
     output.from_outside = !access.is_of_the_prompt(&real_path);
     output.events.extend(event);
     Ok(output)
 }
 
-/// Without the directory the workspace is in, which is nobody's business.
+/// Without the workspace's path, which is private.
 fn refused(path: &str, error: &WorkspaceError) -> ToolOutput {
     let reason = match error {
         WorkspaceError::Access(access) => access.reason.to_string(),
         other => other.to_string(),
     };
     let help = error.help().unwrap_or_default();
-    ToolOutput::failed(format!("cannot read `{}`: {reason}; {help}", shown(path)))
+    ToolOutput::failed(format!("cannot read `{}`: {reason}; {help}", display_path(path)))
 }
 
 fn as_usize(number: Option<u64>, otherwise: usize) -> usize {
     number.map_or(otherwise, |number| usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-fn shown(path: &str) -> String {
+fn display_path(path: &str) -> String {
     single_line(path, PATH_CHARS)
 }
 
-/// Which lines of which file.
+/// A range of lines in a file.
 struct Wanted<'a> {
     path: &'a str,
     from: usize,
@@ -113,17 +113,17 @@ struct Wanted<'a> {
 }
 
 /// The lines that fit.
-struct Shown {
-    /// With their numbers.
+struct NumberedLines {
+    /// The lines with their numbers.
     body: String,
-    /// The number of the last.
+    /// The number of the last line.
     last: usize,
-    /// How many bytes of the file they are.
+    /// The number of bytes of the file in it.
     kept: usize,
 }
 
 impl Wanted<'_> {
-    /// The lines with their numbers, and an event if not all that were wanted fit.
+    /// The lines with their numbers, and an event if some were omitted.
     fn page(
         &self,
         text: &str,
@@ -131,7 +131,7 @@ impl Wanted<'_> {
         limits: OutputLimits,
     ) -> Result<(String, Option<Event>), ToolOutput> {
         let total = text.lines().count();
-        let path = shown(self.path);
+        let path = display_path(self.path);
         if total == 0 {
             return Ok((format!("`{path}` is empty"), None));
         }
@@ -142,7 +142,7 @@ impl Wanted<'_> {
             )));
         }
         let end = self.from.saturating_add(self.lines.saturating_sub(1)).min(total);
-        let Shown { body, last, kept } = self.numbered(text, end, limits);
+        let NumberedLines { body, last, kept } = self.numbered(text, end, limits);
         let head = format!("`{path}`, lines {} to {last} of {total}:\n", self.from);
         let cut = text.lines().nth(last - 1).is_some_and(|line| line.len() > limits.bytes);
         let mut page = head + &body;
@@ -160,8 +160,8 @@ impl Wanted<'_> {
         Ok((page, event))
     }
 
-    /// The lines from the first wanted one on, as many as fit but at least one.
-    fn numbered(&self, text: &str, end: usize, limits: OutputLimits) -> Shown {
+    /// The lines from the first requested one on, as many as fit but at least one.
+    fn numbered(&self, text: &str, end: usize, limits: OutputLimits) -> NumberedLines {
         let (mut body, mut last, mut kept) = (String::new(), self.from, 0);
         let numbers = self.from..=end;
         let lines = text.lines().zip(text.split_inclusive('\n'));
@@ -176,14 +176,14 @@ impl Wanted<'_> {
             last = number;
             kept += if end < line.len() { end } else { whole.len() };
         }
-        Shown { body, last, kept }
+        NumberedLines { body, last, kept }
     }
 
-    /// How to read on, callable as it is written.
+    /// How to read the next lines, as a callable suggestion.
     fn go_on(&self, from: usize, end: usize) -> String {
         let lines = end + 1 - from;
-        // A path that has to be escaped could not be called as it is shown.
-        let exact = shown(self.path) == self.path && !self.path.contains(['"', '\\']);
+        // A path that needs escaping could not be passed to the tool as shown.
+        let exact = display_path(self.path) == self.path && !self.path.contains(['"', '\\']);
         if exact {
             format!(
                 "[lines {from} to {end} are left out; read them with read_file(\"{}\", {from}, {lines})]\n",

@@ -1,43 +1,27 @@
-//! `skill_get`: the instructions of a skill, whole. Everybody's skills, and those of the user at hand; never another's.
-//! Runs nothing a skill says.
+//! `skill_get`: the complete instructions of a skill, common or the user's own. Executes nothing.
 
 use foreword_prompt::untrusted::single_line;
-use foreword_workspace::skills_seen::SkillView;
-use serde_json::{Map, Value};
+use foreword_workspace::skill_view::SkillView;
 
-use super::given::Given;
-use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+use super::arguments::Arguments;
+use super::builtin_tool::BuiltinTool;
+use crate::tool::{ToolCall, ToolOutput};
 
-/// Loads a skill.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SkillGet;
-
-impl Tool for SkillGet {
-    fn name(&self) -> &'static str {
-        "skill_get"
-    }
-
-    fn has_side_effects(&self) -> bool {
-        false
-    }
-
-    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        Box::pin(async move {
-            let load = tokio::task::spawn_blocking(move || load(&Given::new(arguments), &call));
-            match load.await {
-                Ok(Ok(output) | Err(output)) => output,
-                Err(_) => ToolOutput::failed("loading was cut off: try again"),
-            }
-        })
-    }
+/// The tool `skill_get`.
+pub(super) fn tool() -> BuiltinTool {
+    let run = |arguments: Arguments, call: ToolCall| async move {
+        let done = tokio::task::spawn_blocking(move || load(&arguments, &call)).await;
+        done.unwrap_or_else(|_| Err(ToolOutput::failed("loading was cut off: try again")))
+    };
+    BuiltinTool::new("skill_get", run)
 }
 
-fn load(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
-    let name = given.text("name")?;
+fn load(arguments: &Arguments, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
+    let name = arguments.text("name")?;
     let view = SkillView { snapshot: &call.snapshot, user: call.user.as_deref(), trust: call.trust };
     let seen = view.skills();
     if let Some(skill) = seen.iter().find(|skill| skill.name == name) {
-        return Ok(ToolOutput::ours(view.text(skill)));
+        return Ok(ToolOutput::trusted(view.text(skill)));
     }
     let names: Vec<&str> = seen.iter().map(|skill| skill.name.as_str()).collect();
     let what_there_is = if names.is_empty() {

@@ -1,42 +1,27 @@
-//! `update_prompt_layer`: the agent gives one of its own layers a new text. Which layers, how long and against which
-//! version is decided by the store; that no text from outside had a say in it, by policy before and here again.
+//! `update_prompt_layer`: replaces the text of one of the agent's own layers. The store checks layer, size and version;
+//! policy checks that no text from outside caused the call, and this tool checks again.
 
 use foreword_core::event::{Event, EventType};
 use foreword_prompt::layer_update::{default_text, mutable_layer};
 use foreword_prompt::untrusted::{plain_words, single_line};
 use foreword_store::error::StoreError;
-use foreword_store::layers::{LayerWrite, Updated, Writer};
-use serde_json::{Map, Value, json};
+use foreword_store::layers::{LayerWrite, Updated, VersionWriter};
+use serde_json::json;
 
-use super::given::Given;
+use super::arguments::Arguments;
+use super::builtin_tool::BuiltinTool;
 use super::limits::event_of;
-use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+use crate::tool::{ToolCall, ToolOutput};
 
-/// Rewrites a layer.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct UpdatePromptLayer;
-
-impl Tool for UpdatePromptLayer {
-    fn name(&self) -> &'static str {
-        "update_prompt_layer"
-    }
-
-    fn has_side_effects(&self) -> bool {
-        true
-    }
-
-    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        Box::pin(async move {
-            match update(&Given::new(arguments), &call).await {
-                Ok(output) | Err(output) => output,
-            }
-        })
-    }
+/// The tool `update_prompt_layer`.
+pub(super) fn tool() -> BuiltinTool {
+    BuiltinTool::new("update_prompt_layer", |arguments, call| async move { update(&arguments, &call).await })
+        .with_side_effects()
 }
 
-async fn update(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
-    let (id, content) = (given.text("layer_id")?, given.text("content")?);
-    let expected = given.optional_number("expected_version", 0)?;
+async fn update(arguments: &Arguments, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
+    let (id, content) = (arguments.text("layer_id")?, arguments.text("content")?);
+    let expected = arguments.optional_number("expected_version", 0)?;
     if call.tainted && !call.confirmed {
         return Err(ToolOutput::failed(
             "not written: this turn has read text from outside, and what comes from there changes no layer. \
@@ -53,10 +38,10 @@ async fn update(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput
         Some(expected) => Some(expected),
         None => version_in_prompt(call, layer.id.as_str()).await.map_err(|error| failed(&error))?,
     };
-    let writer = Writer::Agent(call.agent.to_string());
+    let writer = VersionWriter::Agent(call.agent.to_string());
     let by = LayerWrite { turn: Some(call.turn.clone()), expected, ..LayerWrite::new(writer, call.now) };
     match call.store.update_layer(blueprint, id, content, by.clone()).await {
-        Ok(updated) => Ok(told(&updated, &by, call)),
+        Ok(updated) => Ok(output(&updated, &by, call)),
         Err(StoreError::VersionConflict { expected, found, .. }) => {
             let stored = call.store.layer(&blueprint.name, id).await.map_err(|error| failed(&error))?;
             let current =
@@ -71,8 +56,8 @@ async fn update(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput
     }
 }
 
-/// The version of a layer that the prompt of this turn was built from; 0 if it was built from the layer's default text. `None`
-/// for a call outside of a turn, which has no prompt: a step of a workflow.
+/// The version of a layer in this turn's prompt; 0 for the layer's default text. `None` for a call outside a turn, such
+/// as a workflow step, which has no prompt.
 async fn version_in_prompt(call: &ToolCall, layer: &str) -> Result<Option<u64>, StoreError> {
     let prompt = match call.store.turn(&call.turn).await {
         Ok(turn) => turn.prompt,
@@ -82,17 +67,17 @@ async fn version_in_prompt(call: &ToolCall, layer: &str) -> Result<Option<u64>, 
     Ok(prompt.map(|prompt| prompt.layer_versions.get(layer).copied().unwrap_or(0)))
 }
 
-/// What the store says, in its own words; a name the model has made up is in them.
+/// The store's own message. It may contain a name the model has chosen.
 fn failed(error: &StoreError) -> ToolOutput {
     ToolOutput::failed(plain_words(&format!("not written: {error}; {}", error.help())))
 }
 
-fn told(updated: &Updated, by: &LayerWrite, call: &ToolCall) -> ToolOutput {
+fn output(updated: &Updated, by: &LayerWrite, call: &ToolCall) -> ToolOutput {
     let version = &updated.version;
     let (layer, number) = (&version.layer, version.version);
-    // A text that is in force already is no new version: then it was not this call that wrote it.
+    // Storing the current text again creates no new version, so this call did not write it.
     if version.turn != by.turn || version.at != by.at || version.writer != by.writer {
-        return ToolOutput::ours(format!(
+        return ToolOutput::trusted(format!(
             "layer `{layer}` already says so at version {number}: nothing was written"
         ));
     }
@@ -103,12 +88,12 @@ fn told(updated: &Updated, by: &LayerWrite, call: &ToolCall) -> ToolOutput {
     let text = format!(
         "layer `{layer}` is now at version {number}. It takes effect at the next epoch, when the prompt is rebuilt.{room}"
     );
-    ToolOutput::ours(text).with_event(changed(updated, call))
+    ToolOutput::trusted(text).with_event(changed(updated, call))
 }
 
 fn changed(updated: &Updated, call: &ToolCall) -> Event {
     let version = &updated.version;
-    // The same names as when the owner writes a layer.
+    // The same fields as when the owner writes a layer.
     let mut metadata = json!({
         "blueprint": &*call.snapshot.config.blueprint.name,
         "layer": version.layer.as_str(),

@@ -1,54 +1,42 @@
-//! `workflow_run(name, parameters)`: runs a workflow for whoever the turn is for, never with more trust than the turn has.
-//! What a run has read from outside stays from outside for the turn that started it.
+//! `workflow_run(name, parameters)`: runs a workflow for the turn's user, with at most the turn's trust. If a run has
+//! read text from outside, so has the turn that started it.
 
 use foreword_core::turn_journal::Outcome;
 use foreword_prompt::trust::Trust;
 use serde_json::{Map, Value};
 
-use super::given::Given;
+use super::arguments::Arguments;
+use super::builtin_tool::BuiltinTool;
+use crate::background::workflows::{OnDrop, RunEnd, StartWorkflow};
+use crate::conversation::inbound::{Purpose, TurnOrigin};
 use crate::error::AgentError;
-use crate::inbound::{Occasion, Purpose};
-use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
-use crate::workflows::{OnDrop, RunEnd, StartWorkflow};
+use crate::tool::{ToolCall, ToolOutput};
 use foreword_core::message::Provenance;
 
-/// Runs workflows.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WorkflowRun;
-
-impl Tool for WorkflowRun {
-    fn name(&self) -> &'static str {
-        "workflow_run"
-    }
-
-    fn has_side_effects(&self) -> bool {
-        true
-    }
-
-    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        Box::pin(async move {
-            match start(arguments, &call) {
-                Ok(start) => run(start, call).await,
-                Err(output) => output,
-            }
-        })
-    }
+/// The tool `workflow_run`.
+pub(super) fn tool() -> BuiltinTool {
+    BuiltinTool::new("workflow_run", start_and_run).with_side_effects()
 }
 
-fn start(arguments: Map<String, Value>, call: &ToolCall) -> Result<StartWorkflow, ToolOutput> {
-    let parameters = parameters(arguments.get("parameters"))?;
-    let name = Given::new(arguments).text("name")?.to_owned();
-    let within = match &call.occasion.purpose {
+async fn start_and_run(arguments: Arguments, call: ToolCall) -> Result<ToolOutput, ToolOutput> {
+    let start = start(&arguments, &call)?;
+    Ok(run(start, call).await)
+}
+
+fn start(arguments: &Arguments, call: &ToolCall) -> Result<StartWorkflow, ToolOutput> {
+    let parameters = parameters(arguments.value("parameters"))?;
+    let name = arguments.text("name")?.to_owned();
+    let within = match &call.origin.purpose {
         Purpose::Workflow { within, .. } => within.clone(),
         _ => Vec::new(),
     };
     let tainted = call.tainted || call.provenance == Provenance::Outside;
     let purpose = Purpose::Workflow { within: within.clone(), tainted, ceiling: Some(call.trust) };
-    let occasion = Occasion { purpose, ..call.occasion.clone() };
+    let occasion = TurnOrigin { purpose, ..call.origin.clone() };
     Ok(StartWorkflow { parameters, within, ..StartWorkflow::new(name, occasion) })
 }
 
-/// The parameters, as an object or as the text of one: models write either.
+/// The parameters, as an object or as JSON text: models send either.
 fn parameters(given: Option<&Value>) -> Result<Map<String, Value>, ToolOutput> {
     match given {
         None | Some(Value::Null) => Ok(Map::new()),
@@ -66,18 +54,18 @@ async fn run(start: StartWorkflow, call: ToolCall) -> ToolOutput {
         return ToolOutput::failed("not run: the agent is being shut down");
     };
     match agent.run_workflow_in(start, Some(call.conversation), OnDrop::Stop).await {
-        Ok(end) => told(&end, call.trust),
+        Ok(end) => output(&end, call.trust),
         Err(error @ AgentError::Workflow(_)) => ToolOutput::failed(error.to_string()),
         Err(error) => ToolOutput::failed(format!("the workflow could not be run: {error}")),
     }
 }
 
-fn told(end: &RunEnd, trust: Trust) -> ToolOutput {
+fn output(end: &RunEnd, trust: Trust) -> ToolOutput {
     let (text, is_error) = match (end.outcome, end.failure_at(trust)) {
         (Outcome::Done, _) => (end.output.clone(), false),
         (_, error) => (failure(end, error.as_deref().unwrap_or("it was stopped")), true),
     };
-    ToolOutput { is_error, from_outside: end.tainted, ..ToolOutput::ours(text) }
+    ToolOutput { is_error, from_outside: end.tainted, ..ToolOutput::trusted(text) }
 }
 
 fn failure(end: &RunEnd, error: &str) -> String {

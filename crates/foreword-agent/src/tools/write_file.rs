@@ -1,48 +1,35 @@
-//! `write_file`: gives a text file of the workspace a new text, whole or not at all. Never through a link, never outside,
-//! never into `.foreword/`, and never a configuration that would be refused.
+//! `write_file`: replaces the text of a workspace file atomically. Never follows links, never writes outside the
+//! workspace or into `.foreword/`, and refuses an invalid configuration.
 
 use foreword_prompt::untrusted::{plain_words, single_line};
 use foreword_workspace::config::{CONFIG_FILE, Config, plain};
 use foreword_workspace::document::DocumentError;
-use serde_json::{Map, Value};
 
+use super::arguments::Arguments;
+use super::builtin_tool::BuiltinTool;
 use super::file_access::FileAccess;
-use super::given::Given;
 use super::limits::counted;
-use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+use crate::tool::{ToolCall, ToolOutput};
 
-/// How much of a path is shown.
+/// The maximum length of a path.
 const PATH_CHARS: usize = 200;
-/// How many problems of a configuration are told at once.
-const MOST_PROBLEMS: usize = 10;
+/// The maximum number of reported configuration problems.
+const MAX_PROBLEMS: usize = 10;
 
-/// Writes a text file.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WriteFile;
-
-impl Tool for WriteFile {
-    fn name(&self) -> &'static str {
-        "write_file"
-    }
-
-    fn has_side_effects(&self) -> bool {
-        true
-    }
-
-    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        Box::pin(async move {
-            // What has begun is finished even if nobody waits any more: a file is replaced whole or not at all.
-            let write = tokio::task::spawn_blocking(move || write(&Given::new(arguments), &call));
-            match write.await {
-                Ok(Ok(output) | Err(output)) => output,
-                Err(_) => ToolOutput::failed("writing was cut off: read the file before you try again"),
-            }
+/// The tool `write_file`.
+pub(super) fn tool() -> BuiltinTool {
+    let run = |arguments: Arguments, call: ToolCall| async move {
+        // A started write finishes even if the caller stops waiting: a file is replaced completely or not at all.
+        let done = tokio::task::spawn_blocking(move || write(&arguments, &call)).await;
+        done.unwrap_or_else(|_| {
+            Err(ToolOutput::failed("writing was cut off: read the file before you try again"))
         })
-    }
+    };
+    BuiltinTool::new("write_file", run).with_side_effects()
 }
 
-fn write(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
-    let (path, text) = (given.text("path")?, given.text("text")?);
+fn write(arguments: &Arguments, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
+    let (path, text) = (arguments.text("path")?, arguments.text("text")?);
     let shown = single_line(path, PATH_CHARS);
     if let Some(offset) = text.find('\0') {
         return Err(ToolOutput::failed(format!(
@@ -58,7 +45,8 @@ fn write(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
     if !access.may_write(path) {
         return Err(ToolOutput::failed(format!("`{shown}` may not be written at `{}` trust", call.trust)));
     }
-    // Whatever the owner calls sensitive: what prompts are made of is not for a turn that has read text from outside.
+    // Regardless of the owner's list of sensitive tools, a turn that has read text from outside may not write prompt
+    // sources.
     if call.tainted && !call.confirmed && access.is_of_the_prompt(&plain(path)) {
         return Err(ToolOutput::failed(format!(
             "`{shown}` is part of what prompts are made of, and this turn has read text from outside: only the owner \
@@ -73,7 +61,7 @@ fn write(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
         Ok(written) => {
             let what = if written.is_new { "a new file" } else { "which replaced what was there" };
             let bytes = counted(written.bytes, "byte");
-            Ok(ToolOutput::ours(format!("wrote {bytes} to `{shown}`, {what}")))
+            Ok(ToolOutput::trusted(format!("wrote {bytes} to `{shown}`, {what}")))
         }
         Err(error) => {
             Err(ToolOutput::failed(format!("cannot write `{shown}`: {}; {}", error.reason, error.help())))
@@ -83,16 +71,16 @@ fn write(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
 
 fn refused(problems: &[DocumentError]) -> ToolOutput {
     let mut text = format!("`{CONFIG_FILE}` was not written: it would be refused\n");
-    for problem in problems.iter().take(MOST_PROBLEMS) {
+    for problem in problems.iter().take(MAX_PROBLEMS) {
         text.push_str(&format!("\n{problem}\n{}\n", problem.excerpt()));
         if let Some(help) = &problem.help {
             text.push_str(&format!("help: {help}\n"));
         }
     }
-    if problems.len() > MOST_PROBLEMS {
-        text.push_str(&format!("\nand {} more\n", problems.len() - MOST_PROBLEMS));
+    if problems.len() > MAX_PROBLEMS {
+        text.push_str(&format!("\nand {} more\n", problems.len() - MAX_PROBLEMS));
     }
-    // It repeats lines of a text that may hold anything, line ends of other kinds too.
+    // The message repeats lines of an arbitrary text, which may contain other line separators.
     let ends = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
     ToolOutput::failed(plain_words(&text.replace(ends, " ")))
 }

@@ -1,4 +1,4 @@
-//! `bash` below full trust: the kernel holds the command to what that trust opens.
+//! `bash` below full trust: the kernel confines the command to what that trust permits.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -46,7 +46,7 @@ async fn house() -> Option<Scene> {
 }
 
 #[tokio::test]
-async fn what_trust_opens_is_read_and_what_is_not_of_the_prompt_is_written() {
+async fn confined_command_reads_and_writes_permitted_files() {
     let Some(scene) = house().await else { return };
     for (command, expected) in [
         ("cat notes.md SOUL.md", "one\nBe kind."),
@@ -62,7 +62,7 @@ async fn what_trust_opens_is_read_and_what_is_not_of_the_prompt_is_written() {
 }
 
 #[tokio::test]
-async fn nothing_that_trust_withholds_is_read_by_any_command() {
+async fn confined_command_reads_no_withheld_file() {
     let Some(scene) = house().await else { return };
     fs::write(scene.outside().join("secret"), "s3cret").unwrap();
     scene.link("way-out", "../secret");
@@ -99,7 +99,7 @@ async fn nothing_that_trust_withholds_is_read_by_any_command() {
 }
 
 #[tokio::test]
-async fn nothing_that_prompts_are_made_of_and_nothing_outside_is_written_by_any_command() {
+async fn confined_command_writes_no_prompt_source() {
     let Some(scene) = house().await else { return };
     let outside = scene.outside().join("planted").to_string_lossy().into_owned();
     for command in [
@@ -125,7 +125,7 @@ async fn nothing_that_prompts_are_made_of_and_nothing_outside_is_written_by_any_
 }
 
 #[tokio::test]
-async fn a_confined_command_reaches_no_server_and_kills_nobody() {
+async fn confined_command_has_no_network_and_sends_no_signals() {
     let Some(scene) = house().await else { return };
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
@@ -141,7 +141,7 @@ async fn a_confined_command_reaches_no_server_and_kills_nobody() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_confined_command_stays_not_even_what_left_its_group() {
+async fn confined_command_leaves_no_process() {
     let settings = BashSettings { grace: Duration::from_millis(100), ..BashSettings::default() };
     let scene = Scene::with(&HOUSE, "", ToolSettings { bash: settings, ..ToolSettings::default() }).await;
     if !confines(&scene).await {
@@ -154,7 +154,7 @@ async fn nothing_of_a_confined_command_stays_not_even_what_left_its_group() {
 }
 
 #[tokio::test]
-async fn the_rest_of_the_program_is_not_confined() {
+async fn confinement_is_limited_to_the_command() {
     let Some(scene) = house().await else { return };
     scene.bob("bash", json!({ "command": "true" })).await;
     let socket = scene.outside().join("socket");

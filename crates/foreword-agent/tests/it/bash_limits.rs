@@ -1,12 +1,13 @@
-//! `bash`: what comes back, what it may take, and that nothing it started goes on.
+//! `bash`: output, limits, and the end of all child processes.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use foreword_agent::tools::ToolSettings;
 use foreword_agent::tools::bash::BashSettings;
 use foreword_core::event::{EventType, Level};
 use foreword_prompt::trust::Trust;
+use foreword_testkit::{eventually, until};
 use serde_json::json;
 
 use crate::tool_scene::Scene;
@@ -24,7 +25,7 @@ async fn run(scene: &Scene, command: &str) -> String {
 pub(crate) fn living(word: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok());
     let lines = processes.filter_map(|entry| {
-        // What has ended and was not waited for yet has no arguments any more.
+        // A zombie process has no arguments.
         fs::read(entry.path().join("cmdline")).ok()
     });
     lines.filter(|line| line.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes())).count()
@@ -32,20 +33,16 @@ pub(crate) fn living(word: &str) -> usize {
 
 /// Waits until as many processes have `word` among their arguments as expected.
 pub(crate) async fn wait_for_living(word: &str, expected: usize) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while living(word) != expected {
-        assert!(Instant::now() < end, "{} processes with `{word}`, not {expected}", living(word));
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    eventually(async || if living(word) == expected { Ok(()) } else { Err((living(word), word)) }).await;
 }
 
-/// A number of seconds nobody else sleeps.
+/// A unique number of seconds.
 fn unique_sleep(tail: u32) -> String {
     format!("3600.{}{tail:03}", std::process::id())
 }
 
 #[tokio::test]
-async fn output_comes_in_the_order_it_was_printed_behind_the_exit_code() {
+async fn output_follows_the_exit_code_in_print_order() {
     let scene = with(BashSettings::default()).await;
     let output = scene.alice("bash", json!({ "command": "echo a; echo b >&2; echo c; exit 3" })).await;
     assert_eq!(output.text, "exit code 3\na\nb\nc");
@@ -57,7 +54,7 @@ async fn output_comes_in_the_order_it_was_printed_behind_the_exit_code() {
 }
 
 #[tokio::test]
-async fn a_command_sees_no_variable_that_it_was_not_given() {
+async fn command_sees_only_given_variables() {
     let environment =
         [("PATH", "/usr/bin:/bin"), ("ANTHROPIC_API_KEY", "s3cret"), ("LC_ALL", "C"), ("BASH_ENV", "/x")];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -72,7 +69,7 @@ async fn a_command_sees_no_variable_that_it_was_not_given() {
 }
 
 #[tokio::test]
-async fn long_output_keeps_its_beginning_and_its_end_and_is_logged() {
+async fn long_output_keeps_both_ends_and_is_logged() {
     let scene = with(BashSettings { max_output_bytes: 200, ..BashSettings::default() }).await;
     let output = scene.alice("bash", json!({ "command": "seq 1 20000" })).await;
     assert!(
@@ -89,13 +86,13 @@ async fn long_output_keeps_its_beginning_and_its_end_and_is_logged() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_can_still_be_stored_and_shown() {
+async fn invalid_utf8_output_can_be_stored() {
     let scene = with(BashSettings::default()).await;
     assert_eq!(run(&scene, "printf 'a\\0b\\xff'").await, "exit code 0\na\u{fffd}b\u{fffd}");
 }
 
 #[tokio::test]
-async fn a_command_that_takes_too_long_is_ended_with_everything_it_started() {
+async fn timeout_kills_the_command_and_its_children() {
     let settings = BashSettings {
         timeout: Duration::from_millis(400),
         grace: Duration::from_millis(200),
@@ -116,7 +113,7 @@ async fn a_command_that_takes_too_long_is_ended_with_everything_it_started() {
 }
 
 #[tokio::test]
-async fn a_command_nobody_waits_for_any_more_is_ended_with_everything_it_started() {
+async fn dropped_call_kills_the_command_and_its_children() {
     let scene = with(BashSettings { grace: Duration::from_millis(200), ..BashSettings::default() }).await;
     let word = unique_sleep(2);
     let command = format!("(trap '' TERM; sleep {word}) & setsid sleep {word} & sleep {word} & sleep {word}");
@@ -128,7 +125,7 @@ async fn a_command_nobody_waits_for_any_more_is_ended_with_everything_it_started
 }
 
 #[tokio::test]
-async fn a_command_that_is_told_to_end_may_clean_up() {
+async fn terminated_command_may_clean_up() {
     let scene = with(BashSettings { grace: Duration::from_secs(10), ..BashSettings::default() }).await;
     let word = unique_sleep(3);
     let command = format!("trap 'echo cleaned > cleaned.txt; exit' TERM; sleep {word} & wait");
@@ -137,15 +134,11 @@ async fn a_command_that_is_told_to_end_may_clean_up() {
     wait_for_living(&word, 1).await;
     running.abort();
     wait_for_living(&word, 0).await;
-    let end = Instant::now() + Duration::from_secs(10);
-    while !scene.house().join("cleaned.txt").exists() {
-        assert!(Instant::now() < end, "it was not let to clean up");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("the command cleans up", async || scene.house().join("cleaned.txt").exists()).await;
 }
 
 #[test]
-fn a_command_dies_at_once_when_the_program_ends() {
+fn command_dies_with_the_program() {
     let word = unique_sleep(4);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let scene = runtime.block_on(with(BashSettings::default()));
@@ -159,7 +152,7 @@ fn a_command_dies_at_once_when_the_program_ends() {
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_in_the_background_ends_with_it_and_is_not_waited_for() {
+async fn background_processes_end_with_their_command() {
     let scene = with(BashSettings { grace: Duration::from_millis(200), ..BashSettings::default() }).await;
     let word = unique_sleep(5);
     let command = format!("sleep {word} & (trap '' TERM; sleep {word}) & echo begun");
@@ -168,7 +161,7 @@ async fn what_a_command_leaves_in_the_background_ends_with_it_and_is_not_waited_
 }
 
 #[tokio::test]
-async fn a_blocked_command_is_not_run_and_the_log_says_why() {
+async fn blocked_command_is_logged_with_its_reason() {
     let scene = with(BashSettings::default()).await;
     let output = scene.alice("bash", json!({ "command": "touch ran; sudo  rm -fr  /*" })).await;
     assert!(output.is_error && !output.from_outside, "{}", output.text);
@@ -190,7 +183,7 @@ async fn a_blocked_command_is_not_run_and_the_log_says_why() {
 }
 
 #[tokio::test]
-async fn what_is_no_command_is_sent_back() {
+async fn invalid_command_argument_is_an_error() {
     let scene = with(BashSettings::default()).await;
     assert_eq!(run(&scene, "  \n").await, "`command` is empty: give a command line");
     assert!(run(&scene, "echo a\0b").await.contains("NUL character"));
@@ -199,7 +192,7 @@ async fn what_is_no_command_is_sent_back() {
 }
 
 #[tokio::test]
-async fn endless_output_takes_no_endless_memory_and_ends_in_time() {
+async fn endless_output_is_bounded_in_memory_and_time() {
     let settings = BashSettings {
         timeout: Duration::from_millis(300),
         max_output_bytes: 1_000,

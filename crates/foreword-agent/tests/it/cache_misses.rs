@@ -1,4 +1,4 @@
-//! Why the provider's cache was missed, for turns of our own: found after the answer, from the requests themselves.
+//! The diagnosis of cache misses in turns, computed from the requests after the answer.
 
 use foreword_core::event::Level;
 use foreword_core::message::Usage;
@@ -27,7 +27,7 @@ fn read(tokens: u64) -> Usage {
     Usage { input: 5, output: 5, cache_read: tokens, cache_write: 50, ..Usage::default() }
 }
 
-/// The reasons in the log, with how bad they are.
+/// The causes in the log, with their level.
 async fn misses(scene: &Scene) -> Vec<(Level, Value)> {
     let log = scene.log().await;
     let misses = log.into_iter().filter(|event| event.event.event_type.as_str() == "cache_miss");
@@ -39,7 +39,7 @@ fn answer(usage: Usage) -> Reply {
 }
 
 #[tokio::test]
-async fn a_cache_that_is_read_is_nothing_to_tell_of() {
+async fn cache_hit_is_not_reported() {
     let scene = scene([answer(wrote(9_000)), answer(read(9_000)), answer(read(9_050))]).await;
     for text in ["one", "two", "three"] {
         scene.say("c-1", alice(), text).await;
@@ -48,7 +48,7 @@ async fn a_cache_that_is_read_is_nothing_to_tell_of() {
 }
 
 #[tokio::test]
-async fn a_prefix_that_stayed_the_same_and_was_not_read_is_the_providers_doing() {
+async fn unchanged_prefix_miss_is_the_providers() {
     let scene = scene([answer(wrote(9_000)), answer(wrote(9_050))]).await;
     scene.say("c-1", alice(), "one").await;
     scene.say("c-1", alice(), "two").await;
@@ -59,7 +59,7 @@ async fn a_prefix_that_stayed_the_same_and_was_not_read_is_the_providers_doing()
 }
 
 #[tokio::test]
-async fn another_set_of_tools_is_named_with_the_tools() {
+async fn changed_tools_are_listed_in_the_diagnosis() {
     let scene = scene([answer(wrote(9_000)), answer(wrote(9_000))]).await;
     scene.say("c-1", alice(), "one").await;
     let fewer = configuration("tools: { disabled: [bash] }\n");
@@ -72,13 +72,13 @@ async fn another_set_of_tools_is_named_with_the_tools() {
 }
 
 #[tokio::test]
-async fn falling_trust_is_no_fault_and_is_told_as_such() {
+async fn lower_trust_is_reported_as_expected() {
     let scene = scene([answer(wrote(9_000)), answer(wrote(9_000))]).await;
     scene.say("c-1", alice(), "one").await;
     scene.say("c-1", in_group("signal:alice"), "two").await;
     let [(level, miss)] = &misses(&scene).await[..] else { panic!("{:?}", misses(&scene).await) };
     assert_eq!((*level, &miss["cause"]), (Level::Info, &json!("trust_changed")), "{miss}");
-    // Whoever reads the log of this turn may not see what there was at the other trust, not even by name.
+    // The log of this turn must not name anything of the higher trust.
     for field in ["section", "layer", "file", "bytes", "also"] {
         assert_eq!(miss[field], Value::Null, "{miss}");
     }
@@ -86,7 +86,7 @@ async fn falling_trust_is_no_fault_and_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn a_summary_puts_the_blame_on_itself() {
+async fn compaction_is_reported_as_the_cause() {
     let scene = scene([
         answer(wrote(9_000)),
         answer(read(9_000)),
@@ -104,14 +104,14 @@ async fn a_summary_puts_the_blame_on_itself() {
 }
 
 #[tokio::test]
-async fn another_process_compares_with_what_this_one_sent() {
+async fn another_process_compares_with_stored_requests() {
     let scene = scene([answer(wrote(9_000)), answer(wrote(9_050))]).await;
     scene.say("c-1", alice(), "one").await;
     scene.agent.settled().await;
     let node = scene.another(Setting::default()).await;
-    let inbound = foreword_agent::inbound::Inbound {
+    let inbound = foreword_agent::conversation::inbound::Inbound {
         conversation: "c-1".parse().unwrap(),
-        occasion: alice(),
+        origin: alice(),
         text: "two".to_owned(),
         key: None,
     };
@@ -124,7 +124,7 @@ async fn another_process_compares_with_what_this_one_sent() {
 }
 
 #[tokio::test]
-async fn no_words_of_a_request_are_kept_for_the_comparison() {
+async fn comparison_stores_no_request_text() {
     let scene = scene([answer(wrote(9_000))]).await;
     scene.say("c-1", alice(), "the harbour at noon").await;
     scene.agent.settled().await;

@@ -1,17 +1,20 @@
-//! Conversation settings: they are in every request of their conversation, whichever turn sends it and on whichever node.
+//! Conversation settings: they are in every request of their conversation, whichever turn sends it and on whichever
+//! node.
 
 use std::fs;
 
-use foreword_agent::conversation_settings::{MAX_CONTEXT_BYTES, MAX_SESSION_INSTRUCTIONS_BYTES};
+use foreword_agent::background::workflows::StartWorkflow;
+use foreword_agent::conversation::inbound::Inbound;
+use foreword_agent::conversation::settings::{MAX_CONTEXT_BYTES, MAX_SESSION_INSTRUCTIONS_BYTES};
 use foreword_agent::error::AgentError;
-use foreword_agent::inbound::Inbound;
-use foreword_agent::workflows::StartWorkflow;
 use foreword_core::id::ConversationId;
+use foreword_core::template_context::TemplateContext;
 use foreword_core::turn_journal::Outcome;
 use foreword_store::conversation_settings::{ConversationSettings, SettingChange, SettingsUpdate};
-use foreword_testkit::Reply;
-use serde_json::{Map, Value, json};
+use foreword_testkit::{Reply, Script};
+use serde_json::{Value, json};
 
+use crate::crashes::{crash, runtime, setting, settled, successor};
 use crate::scene::{Scene, Setting, alice, configuration, follow, on};
 
 const VM: &str = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: vm }\n";
@@ -36,8 +39,22 @@ fn cwd(path: &str) -> SettingsUpdate {
 }
 
 fn context(value: Value) -> SettingsUpdate {
-    let value: Map<String, Value> = value.as_object().unwrap().clone();
-    SettingsUpdate { context: SettingChange::Set(value), ..SettingsUpdate::default() }
+    context_in_order(&value.to_string())
+}
+
+fn context_in_order(json: &str) -> SettingsUpdate {
+    let context: TemplateContext = serde_json::from_str(json).unwrap();
+    SettingsUpdate { context: SettingChange::Set(context), ..SettingsUpdate::default() }
+}
+
+/// A Jinja agent whose instructions list the map `ctx.steps`.
+async fn lists_steps(more: &str) -> Scene {
+    let scene = scene(&format!("{JINJA}{more}")).await;
+    fs::create_dir_all(scene.folder.path().join(".agents/prompt")).unwrap();
+    let instructions = "{% for name, text in ctx.steps | items %}{{ name }}={{ text }};{% endfor %}";
+    fs::write(scene.folder.path().join(".agents/prompt/ADA.md"), instructions).unwrap();
+    scene.workspace.refresh();
+    scene
 }
 
 async fn scene(more: &str) -> Scene {
@@ -67,7 +84,7 @@ async fn settings_apply_to_all_turns_on_every_node() {
     scene.say("c-1", on("signal:bob"), "and me?").await;
     assert!(system(&scene).contains("Only look."), "{}", system(&scene));
     let other = scene.another(Setting::default()).await;
-    let inbound = Inbound { conversation: id("c-1"), occasion: alice(), text: "go on".to_owned(), key: None };
+    let inbound = Inbound { conversation: id("c-1"), origin: alice(), text: "go on".to_owned(), key: None };
     follow(other.agent.send(inbound).await.unwrap()).await;
     assert!(system(&scene).contains("Only look."), "{}", system(&scene));
     scene.say("c-2", alice(), "and here?").await;
@@ -75,7 +92,7 @@ async fn settings_apply_to_all_turns_on_every_node() {
 }
 
 #[tokio::test]
-async fn a_change_opens_an_epoch_with_its_reason() {
+async fn setting_change_opens_an_epoch_with_its_reason() {
     let scene = scene(VM).await;
     scene.say("c-1", alice(), "go on").await;
     // What the next turn needs is read ahead by now.
@@ -147,7 +164,7 @@ async fn templates_see_context_and_working_directory() {
 }
 
 #[tokio::test]
-async fn a_directory_that_is_not_allowed_any_more_fails_the_turn() {
+async fn revoked_directory_fails_the_turn() {
     let elsewhere = tempfile::tempdir().unwrap();
     let root = elsewhere.path().display();
     let scene = scene(&format!("{VM}conversations: {{ cwd_roots: [{root}] }}\n")).await;
@@ -166,7 +183,7 @@ async fn a_directory_that_is_not_allowed_any_more_fails_the_turn() {
 }
 
 #[tokio::test]
-async fn a_directory_that_is_gone_leaves_the_conversation_usable() {
+async fn missing_directory_leaves_the_conversation_usable() {
     let scene = scene(VM).await;
     fs::create_dir(scene.folder.path().join("site")).unwrap();
     scene.agent.set_settings(&id("c-1"), &alice(), cwd("site")).await.unwrap();
@@ -195,7 +212,7 @@ async fn settings_have_limits() {
 }
 
 #[tokio::test]
-async fn schedules_set_what_they_state() {
+async fn schedules_apply_their_stated_settings() {
     let schedule = "\
 schedules:
   morning: { cron: '@daily', prompt: Good morning, session_instructions: Be brief., context: { locale: pt } }
@@ -213,7 +230,7 @@ schedules:
 }
 
 #[tokio::test]
-async fn workflows_run_with_the_settings_of_their_file_and_their_starter() {
+async fn workflow_settings_come_from_file_and_starter() {
     let file = "\
 name: greet
 description: Greets.
@@ -236,4 +253,68 @@ steps:
     assert!(system(&scene).contains("Be polite.") && !system(&scene).contains("Be brief."));
     let stored = scene.store.conversation_settings(&id(&format!("workflow-{}", end.run))).await.unwrap();
     assert_eq!(stored.context.unwrap()["locale"], "pt");
+}
+
+#[tokio::test]
+async fn context_maps_keep_their_written_order() {
+    const STEPS: &str = "{ steps: { wash: 1, cook: 2, bake: 3 } }";
+    let schedule =
+        format!("schedules:\n  morning: {{ cron: '@daily', prompt: Good morning, context: {STEPS} }}\n");
+    let scene = lists_steps(&schedule).await;
+    let stored = r#"{"steps":{"wash":1,"cook":2,"bake":3}}"#;
+    scene.agent.set_settings(&id("c-1"), &alice(), context_in_order(stored)).await.unwrap();
+    scene.say("c-1", alice(), "go on").await;
+    assert_eq!(system(&scene), "wash=1;cook=2;bake=3;");
+    // The same values in another order are another prompt.
+    let other = r#"{"steps":{"bake":3,"cook":2,"wash":1}}"#;
+    scene.agent.update_settings(&id("c-1"), context_in_order(other)).await.unwrap();
+    scene.say("c-1", alice(), "go on").await;
+    assert_eq!(system(&scene), "bake=3;cook=2;wash=1;");
+
+    scene.agent.fire_now("morning").await.unwrap();
+    assert_eq!(system(&scene), "wash=1;cook=2;bake=3;");
+    let file =
+        format!("name: greet\ndescription: Greets.\ncontext: {STEPS}\nsteps:\n  - prompt: Say hello.\n");
+    crate::workflows::furnish(&scene, &[("greet", &file)]);
+    scene.agent.run_workflow(StartWorkflow::new("greet", alice())).await.unwrap();
+    assert_eq!(system(&scene), "wash=1;cook=2;bake=3;");
+}
+
+#[tokio::test]
+async fn git_variables_read_the_stored_working_directory() {
+    let scene = scene(TEMPLATE).await;
+    let folder = scene.folder.path();
+    fs::write(folder.join("prompt.txt"), "On [git:branch].").unwrap();
+    fs::create_dir(folder.join("site")).unwrap();
+    let git = |words: &[&str]| {
+        let identity = ["-c", "user.name=alice", "-c", "user.email=alice@example.org"];
+        let mut git = std::process::Command::new("git");
+        assert!(git.args(identity).args(words).current_dir(folder.join("site")).status().unwrap().success());
+    };
+    git(&["init", "-q", "-b", "release-7", "."]);
+    git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    scene.workspace.refresh();
+    scene.agent.set_settings(&id("c-1"), &alice(), cwd("site")).await.unwrap();
+    scene.say("c-1", alice(), "go on").await;
+    assert_eq!(system(&scene), "On release-7.");
+}
+
+#[test]
+fn resumed_turn_keeps_its_settings() {
+    let script = Script::from([Reply::text("Half an ans").then_silence(), Reply::text("The whole answer.")]);
+    let first = runtime();
+    let scene = first.block_on(async {
+        let scene = Scene::set(script, setting(), VM).await;
+        scene.agent.set_settings(&id("c-1"), &alice(), instructions("Only look.")).await.unwrap();
+        scene.send("c-1", alice(), "do it").await;
+        scene.provider.until(|counts| counts.requests == 1).await;
+        scene
+    });
+    crash(first);
+    runtime().block_on(async {
+        let node = successor(&scene).await;
+        settled(&node).await;
+        assert_eq!(scene.provider.counts().requests, 2);
+        assert!(system(&scene).contains("Only look."), "{}", system(&scene));
+    });
 }

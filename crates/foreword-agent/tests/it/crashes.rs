@@ -1,15 +1,15 @@
-//! A process that dies in the middle of a turn: another goes on with it or reports it. Nobody is answered twice, and
-//! nothing that changes the world is done twice.
+//! A process that dies during a turn: another one resumes or reports it. No message is answered twice, and no side
+//! effect is repeated.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use foreword_agent::inbound::{Inbound, Occasion};
+use foreword_agent::conversation::inbound::{Inbound, TurnOrigin};
 use foreword_core::id::ConversationId;
 use foreword_core::message::{ContentBlock, Message, Role};
 use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_store::messages::MessagePage;
-use foreword_testkit::{FakeProvider, Reply, Script};
+use foreword_testkit::{FakeProvider, Reply, Script, eventually, eventually_blocking, until};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
@@ -28,77 +28,77 @@ pub(crate) fn runtime() -> Runtime {
 }
 
 pub(crate) fn setting() -> Setting {
-    Setting { lease: LEASE, ..Setting::default() }
+    Setting::lease(LEASE)
 }
 
-/// A process that is told something and dies as soon as `dies` says so; its workspace and its provider live on.
-fn die(script: Script, occasion: Occasion, dies: impl Fn(&FakeProvider, &Path) -> bool) -> Scene {
+/// Ends a process: its tasks stop wherever they are.
+pub(crate) fn crash(life: Runtime) {
+    life.shutdown_timeout(Duration::from_secs(5));
+}
+
+/// A node that starts after the lease of the crashed one has expired.
+pub(crate) async fn successor(scene: &Scene) -> Node {
+    scene.another(setting().later(LEASE)).await
+}
+
+/// A process that gets a message and dies when `dies` returns true; its workspace and provider survive.
+fn die(script: Script, occasion: TurnOrigin, dies: impl Fn(&FakeProvider, &Path) -> bool) -> Scene {
     let life = runtime();
     let scene = life.block_on(Scene::set(script, setting(), ""));
     let path: PathBuf = scene.folder.path().to_owned();
     life.block_on(async {
         scene.send("c-1", occasion, "do it").await;
-        let end = tokio::time::Instant::now() + Duration::from_secs(20);
-        while !dies(&scene.provider, &path) {
-            assert!(tokio::time::Instant::now() < end, "it does not come to the place where it dies");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until("the place where it dies", async || dies(&scene.provider, &path)).await;
     });
-    life.shutdown_background();
-    std::thread::sleep(LEASE);
+    crash(life);
     scene
 }
 
 /// Everything in the conversation once no turn is unfinished and nothing waits.
 pub(crate) async fn settled(node: &Node) -> Vec<Message> {
     node.agent.recover().await.unwrap();
-    let end = tokio::time::Instant::now() + Duration::from_secs(30);
-    loop {
-        // In this order: what does not wait any more has its turn by then.
+    eventually(async || {
+        // In this order: a message that is no longer pending has a turn.
         let waiting = node.store.pending(&c1()).await.unwrap();
         let turns = node.store.turns(&c1(), None, 10).await.unwrap();
-        if waiting.is_empty() && turns.iter().all(|turn| turn.state != TurnState::Running) {
-            return node.store.all_messages(&c1(), MessagePage::newest(1_000)).await.unwrap();
-        }
-        assert!(tokio::time::Instant::now() < end, "nobody goes on with {turns:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        let idle = turns.iter().all(|turn| turn.state != TurnState::Running);
+        if waiting.is_empty() && idle { Ok(()) } else { Err(turns) }
+    })
+    .await;
+    node.store.all_messages(&c1(), MessagePage::newest(1_000)).await.unwrap()
 }
 
-pub(crate) fn words(messages: &[Message], role: Role) -> Vec<String> {
+pub(crate) fn texts(messages: &[Message], role: Role) -> Vec<String> {
     let of = messages.iter().filter(|message| message.message.role == role);
-    let texts = of.flat_map(|message| &message.message.content).filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.clone()),
-        _ => None,
-    });
-    texts.collect()
+    let blocks = of.flat_map(|message| &message.message.content);
+    blocks.filter_map(ContentBlock::as_text).map(str::to_owned).collect()
 }
 
-/// The answer, and that it is one: in front of it may stand only what the dying process had shown and had time to put on
-/// record, for a runtime that is torn down sees its connections break before it is gone.
+/// The answer, and that it is one: in front of it may stand only what the dying process had shown and had time to put
+/// on record, for a runtime that is torn down sees its connections break before it is gone.
 fn answer(messages: &[Message], shown: &str) -> String {
-    let newest_first = words(messages, Role::Assistant);
+    let newest_first = texts(messages, Role::Assistant);
     let (answer, before) = newest_first.split_first().unwrap();
     assert!(before.len() <= 1 && before.iter().all(|part| shown.starts_with(part.trim_end())), "{before:?}");
     answer.clone()
 }
 
-/// The conversation can be gone on with, on a history every provider takes.
+/// Asserts that the conversation is usable and its history well-formed.
 async fn goes_on(scene: &Scene, node: &Node) {
     scene.provider.push(Reply::text("Here I am."));
     let (occasion, text) = (alice(), "are you there?".to_owned());
-    let inbound = Inbound { conversation: c1(), occasion, text, key: None };
+    let inbound = Inbound { conversation: c1(), origin: occasion, text, key: None };
     let seen = crate::scene::follow(node.agent.send(inbound).await.unwrap()).await;
-    assert_eq!((seen.words().as_str(), seen.ending()), ("Here I am.", (Outcome::Done, None)));
+    assert_eq!((seen.text().as_str(), seen.ending()), ("Here I am.", (Outcome::Done, None)));
     all_well_formed(&scene.provider.requests());
 }
 
 #[test]
-fn while_it_streams_it_is_answered_again_and_once() {
+fn crash_while_streaming_is_answered_once() {
     let script = Script::from([Reply::text("Half an ans").then_silence(), Reply::text("The whole answer.")]);
     let scene = die(script, alice(), |provider, _| provider.counts().requests == 1);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
         assert_eq!(answer(&messages, "Half an ans"), "The whole answer.");
         goes_on(&scene, &node).await;
@@ -106,7 +106,7 @@ fn while_it_streams_it_is_answered_again_and_once() {
 }
 
 #[test]
-fn behind_a_tool_that_read_something_it_goes_on_with_what_was_read() {
+fn crash_after_a_read_tool_keeps_its_result() {
     let script = Script::from([
         Reply::tool_call("memory_search", json!({ "query": "Carol birthday" })),
         Reply::text("On 14").then_silence(),
@@ -114,10 +114,10 @@ fn behind_a_tool_that_read_something_it_goes_on_with_what_was_read() {
     ]);
     let scene = die(script, alice(), |provider, _| provider.counts().requests == 2);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
         assert_eq!(answer(&messages, "On 14"), "On 14 March.");
-        // What the tool gave before the crash was kept.
+        // The tool's result from before the crash was kept.
         let last = scene.provider.requests()[2].conversation();
         assert!(last.contains("14 March"), "{last}");
         goes_on(&scene, &node).await;
@@ -125,7 +125,7 @@ fn behind_a_tool_that_read_something_it_goes_on_with_what_was_read() {
 }
 
 #[test]
-fn while_a_command_runs_it_is_reported_and_not_run_again() {
+fn crash_during_a_command_is_reported_and_not_repeated() {
     let seconds = format!("3600.{}88", std::process::id());
     let command = format!("echo ran >> ran.txt; sleep {seconds}");
     let script = Script::from([Reply::tool_call("bash", json!({ "command": command }))])
@@ -134,29 +134,29 @@ fn while_a_command_runs_it_is_reported_and_not_run_again() {
         std::fs::read_to_string(folder.join("ran.txt")).is_ok_and(|ran| ran == "ran\n")
     });
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
-        let notices = words(&messages, Role::System);
+        let notices = texts(&messages, Role::System);
         assert_eq!(notices.len(), 1);
         assert!(notices[0].contains("`bash`") && notices[0].contains("may have taken effect"), "{notices:?}");
         let ran = std::fs::read_to_string(scene.folder.path().join("ran.txt")).unwrap();
         assert_eq!((ran.as_str(), living(&seconds)), ("ran\n", 0));
         goes_on(&scene, &node).await;
-        let told = scene.provider.requests().last().unwrap().conversation();
-        assert!(told.contains("do it") && told.contains("may have taken effect"), "{told}");
+        let sent = scene.provider.requests().last().unwrap().conversation();
+        assert!(sent.contains("do it") && sent.contains("may have taken effect"), "{sent}");
     });
 }
 
 #[test]
-fn behind_a_command_that_has_ended_it_goes_on_and_does_not_run_it_again() {
+fn crash_after_a_command_does_not_repeat_it() {
     let command = json!({ "command": "echo ran >> ran.txt" });
     let script =
         Script::from([Reply::tool_call("bash", command), Reply::silence(), Reply::text("It ran once.")]);
     let scene = die(script, alice(), |provider, _| provider.counts().requests == 2);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
-        assert_eq!(words(&messages, Role::Assistant), ["It ran once."]);
+        assert_eq!(texts(&messages, Role::Assistant), ["It ran once."]);
         let ran = std::fs::read_to_string(scene.folder.path().join("ran.txt")).unwrap();
         assert_eq!(ran, "ran\n");
         goes_on(&scene, &node).await;
@@ -164,20 +164,20 @@ fn behind_a_command_that_has_ended_it_goes_on_and_does_not_run_it_again() {
 }
 
 #[test]
-fn in_its_queue_it_is_answered_later_and_once() {
+fn crash_with_a_queued_message_answers_it_once() {
     let script = Script::from(vec![Reply::status(429); 4]).then_always(Reply::text("Good morning."));
     let occasion = unwatched(on("signal:bob"));
     let scene = die(script, occasion, |provider, _| provider.counts().requests >= 4);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
-        assert_eq!(words(&messages, Role::Assistant), ["Good morning."]);
+        assert_eq!(texts(&messages, Role::Assistant), ["Good morning."]);
         assert_eq!(scene.provider.requests().len(), 5);
     });
 }
 
 #[test]
-fn with_messages_waiting_behind_it_all_are_answered_in_order() {
+fn crash_with_pending_messages_answers_all_in_order() {
     let life = runtime();
     let script = Script::from([Reply::silence()]).then_always(Reply::text("Answered."));
     let scene = life.block_on(Scene::set(script, setting(), ""));
@@ -187,12 +187,11 @@ fn with_messages_waiting_behind_it_all_are_answered_in_order() {
         scene.send("c-1", on("signal:bob"), "two").await;
         scene.send("c-1", alice(), "three").await;
     });
-    life.shutdown_background();
-    std::thread::sleep(LEASE);
+    crash(life);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
-        assert_eq!(words(&messages, Role::Assistant), ["Answered."; 3]);
+        assert_eq!(texts(&messages, Role::Assistant), ["Answered."; 3]);
         let requests = scene.provider.requests();
         all_well_formed(&requests);
         let said: Vec<bool> = ["one", "two", "three"]
@@ -205,7 +204,7 @@ fn with_messages_waiting_behind_it_all_are_answered_in_order() {
 }
 
 #[test]
-fn the_time_nobody_was_there_is_not_the_turns() {
+fn downtime_does_not_count_towards_the_turn_limit() {
     let limits = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, limits: { seconds: 1 } }\n";
     let life = runtime();
     let script = Script::from([Reply::silence()]).then_always(Reply::text("Still in time."));
@@ -214,45 +213,41 @@ fn the_time_nobody_was_there_is_not_the_turns() {
         scene.send("c-1", alice(), "do it").await;
         scene.provider.until(|counts| counts.requests == 1).await;
     });
-    life.shutdown_background();
-    std::thread::sleep(Duration::from_millis(1_500));
+    crash(life);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
-        assert_eq!(words(&settled(&node).await, Role::Assistant), ["Still in time."]);
+        let node = scene.another(setting().later(Duration::from_millis(1_500))).await;
+        assert_eq!(texts(&settled(&node).await, Role::Assistant), ["Still in time."]);
     });
 }
 
 #[test]
-fn a_turn_that_kills_every_node_is_given_up_and_reported() {
+fn turn_that_kills_every_node_is_abandoned() {
     let script = Script::default().then_always(Reply::silence());
     let mut scene = die(script, alice(), |provider, _| provider.counts().requests == 1);
     for times in 2..=3 {
         let life = runtime();
-        let node = life.block_on(scene.another(setting()));
+        let node = life.block_on(scene.another(setting().later(LEASE * (times as u32 - 1))));
         life.block_on(async {
             node.agent.recover().await.unwrap();
             scene.provider.until(|counts| counts.requests == times).await;
         });
-        life.shutdown_background();
-        std::thread::sleep(LEASE);
+        crash(life);
         drop(node);
     }
     let port: u16 = scene.provider.base_url().rsplit(':').next().unwrap().parse().unwrap();
     drop(std::mem::replace(&mut scene.provider, FakeProvider::start(Reply::text("-")).unwrap()));
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    eventually_blocking(|| std::net::TcpStream::connect(("127.0.0.1", port)).err().ok_or("still there"));
     scene.provider = FakeProvider::start_on(port, Vec::new()).unwrap();
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
-        let notices = words(&settled(&node).await, Role::System);
+        let node = scene.another(setting().later(LEASE * 3)).await;
+        let notices = texts(&settled(&node).await, Role::System);
         assert!(notices.len() == 1 && notices[0].contains("interrupted 4 times"), "{notices:?}");
         goes_on(&scene, &node).await;
     });
 }
 
 #[test]
-fn what_was_read_at_a_trust_that_has_fallen_meanwhile_is_reported_and_stays_withheld() {
+fn lowered_trust_withholds_interrupted_results() {
     let script = Script::from([
         Reply::tool_call("memory_search", json!({ "query": "Carol birthday" })),
         Reply::text("On 14").then_silence(),
@@ -263,18 +258,18 @@ fn what_was_read_at_a_trust_that_has_fallen_meanwhile_is_reported_and_stays_with
     let yaml = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, yaml.replace("name: alice, trust: full", "name: alice, trust: familiar")).unwrap();
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
         assert_eq!(scene.provider.requests().len(), 2, "nothing is sent again");
-        let notices = words(&messages, Role::System);
-        assert!(notices[0].contains("trusted with less by now"), "{notices:?}");
+        let notices = texts(&messages, Role::System);
+        assert!(notices[0].contains("the user's trust has fallen since"), "{notices:?}");
         let seen = node.store.history_at(&c1(), foreword_prompt::trust::Trust::Familiar).await.unwrap();
         assert!(!format!("{seen:?}").contains("14 March"), "{seen:?}");
     });
 }
 
 #[test]
-fn while_it_was_making_a_history_shorter_on_request_nothing_is_asked_of_the_model_afterwards() {
+fn crash_during_requested_compaction_calls_no_model() {
     let life = runtime();
     let script = Script::from([Reply::text("One."), Reply::silence()]).then_always(Reply::text("Unasked."));
     let scene = life.block_on(Scene::set(script, setting(), ""));
@@ -284,12 +279,11 @@ fn while_it_was_making_a_history_shorter_on_request_nothing_is_asked_of_the_mode
         tokio::spawn(async move { agent.compact(&c1(), alice()).await });
         scene.provider.until(|counts| counts.requests == 2).await;
     });
-    life.shutdown_background();
-    std::thread::sleep(LEASE);
+    crash(life);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
-        assert_eq!(words(&messages, Role::Assistant), ["One."]);
+        assert_eq!(texts(&messages, Role::Assistant), ["One."]);
         assert_eq!(scene.provider.requests().len(), 2);
     });
 }

@@ -4,12 +4,12 @@ use std::fs::OpenOptions;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
+use foreword_agent::conversation::inbound::Inbound;
 use foreword_agent::error::AgentError;
-use foreword_agent::inbound::Inbound;
 use foreword_core::id::ConversationId;
 use foreword_core::turn_journal::Outcome;
 use foreword_store::error::StoreError;
-use foreword_store::health::Fault;
+use foreword_store::health::StoreFault;
 use foreword_testkit::Reply;
 
 use crate::scene::{Scene, Setting, alice, follow};
@@ -33,11 +33,11 @@ fn damage(path: &Path, text: &str) -> usize {
 
 fn inbound(text: &str) -> Inbound {
     let conversation = ConversationId::new("c-1").unwrap();
-    Inbound { conversation, occasion: alice(), text: text.to_owned(), key: None }
+    Inbound { conversation, origin: alice(), text: text.to_owned(), key: None }
 }
 
 #[tokio::test]
-async fn a_message_on_a_damaged_page_fails_visibly_and_the_next_is_not_accepted() {
+async fn damaged_page_fails_the_message_visibly() {
     let scene = Scene::new([Reply::text("One.")]).await;
     scene.say("c-1", alice(), "first").await;
     scene.log().await;
@@ -52,7 +52,7 @@ async fn a_message_on_a_damaged_page_fails_visibly_and_the_next_is_not_accepted(
     let (outcome, why) = seen.ending();
     assert_eq!(outcome, Outcome::Failed);
     assert!(why.as_deref().is_some_and(|why| why.contains("damaged")), "{why:?}");
-    assert!(node.store.health().failures().iter().any(|failure| failure.fault == Fault::Corrupt));
+    assert!(node.store.health().failures().iter().any(|failure| failure.fault == StoreFault::Corrupt));
     let refused = node.agent.send(inbound("third")).await.err();
     assert!(matches!(refused, Some(AgentError::Store(StoreError::Corrupt { .. }))), "{refused:?}");
 }

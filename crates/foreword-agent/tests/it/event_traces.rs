@@ -1,4 +1,4 @@
-//! Seed 000's span tree: everything that comes of a message is one trace, whoever tells of it.
+//! Seed 000's span tree: all events of a message form one trace.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn tree(log: &[StoredEvent]) -> String {
 }
 
 #[tokio::test]
-async fn what_comes_of_a_message_is_one_tree_from_its_arrival_to_its_answer() {
+async fn message_events_form_one_span_tree() {
     let scene = Scene::new([
         Reply::tool_call("memory_search", json!({ "query": "Carol" })),
         Reply::status(429),
@@ -55,7 +55,7 @@ async fn what_comes_of_a_message_is_one_tree_from_its_arrival_to_its_answer() {
 }
 
 #[tokio::test]
-async fn no_two_events_of_a_trace_but_a_turns_beginning_and_end_share_a_span() {
+async fn only_turn_start_and_end_share_a_span() {
     let scene = Scene::new([
         Reply::tool_call("memory_search", json!({ "query": "x" }))
             .and_tool_call("memory_search", json!({ "query": "y" })),
@@ -74,7 +74,7 @@ async fn no_two_events_of_a_trace_but_a_turns_beginning_and_end_share_a_span() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_sent_is_told_with_its_length_and_where_it_went() {
+async fn sent_answer_is_logged_with_length_and_channel() {
     let scene = Scene::new(Reply::text("In May.")).await;
     scene.say("c-1", alice(), "when?").await;
     let log = scene.log().await;
@@ -84,7 +84,7 @@ async fn an_answer_that_was_sent_is_told_with_its_length_and_where_it_went() {
 }
 
 #[tokio::test]
-async fn a_turn_that_failed_sent_nothing() {
+async fn failed_turn_logs_no_sent_message() {
     let scene = Scene::new(Reply::status(401)).await;
     scene.say("c-1", alice(), "when?").await;
     let log = scene.log().await;
@@ -92,7 +92,7 @@ async fn a_turn_that_failed_sent_nothing() {
 }
 
 #[tokio::test]
-async fn a_summary_that_is_written_within_a_turn_is_part_of_its_trace() {
+async fn summary_in_a_turn_is_in_its_trace() {
     let scene = Scene::new([
         Reply::text("Noted."),
         Reply::status(400).message("prompt is too long: 300000 tokens > 200000 maximum"),

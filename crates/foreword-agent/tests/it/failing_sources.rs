@@ -1,12 +1,12 @@
-//! Prompt sources that can't be read or rendered: a running conversation keeps its frozen prompt, a new one uses the last good
-//! version of the source.
+//! Prompt sources that can't be read or rendered: a running conversation keeps its frozen prompt, a new one uses the
+//! last good version of the source.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use foreword_agent::failing_sources::failing_sources;
-use foreword_agent::inbound::Inbound;
+use foreword_agent::conversation::inbound::Inbound;
+use foreword_agent::prompt::failing_sources::failing_sources;
 use foreword_core::event::Level;
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
@@ -127,13 +127,13 @@ async fn source_events(scene: &Scene) -> Vec<(String, Option<String>)> {
 }
 
 #[tokio::test]
-async fn running_conversation_keeps_its_prompt_when_a_source_fails() {
+async fn running_conversation_keeps_its_prompt_despite_failing_source() {
     for case in &CASES {
         let scene = case.scene(3).await;
         scene.say("c-1", alice(), "first").await;
         case.break_it(&scene);
-        assert_eq!(scene.say("c-1", alice(), "second").await.words(), "Yes.", "{}", case.name);
-        assert_eq!(scene.say("c-1", alice(), "third").await.words(), "Yes.", "{}", case.name);
+        assert_eq!(scene.say("c-1", alice(), "second").await.text(), "Yes.", "{}", case.name);
+        assert_eq!(scene.say("c-1", alice(), "third").await.text(), "Yes.", "{}", case.name);
         let systems = systems(&scene);
         assert!(systems[0] == systems[1] && systems[1] == systems[2], "{}: {systems:#?}", case.name);
         let last = scene.provider.requests()[2].json()["messages"].to_string();
@@ -142,12 +142,12 @@ async fn running_conversation_keeps_its_prompt_when_a_source_fails() {
 }
 
 #[tokio::test]
-async fn new_conversation_uses_the_last_good_version_of_a_failing_source() {
+async fn new_conversation_uses_last_good_version_of_failing_source() {
     for case in CASES.iter().filter(|case| !case.name.contains("token budget")) {
         let scene = case.scene(2).await;
         scene.say("c-1", alice(), "first").await;
         case.break_it(&scene);
-        assert_eq!(scene.say("c-2", alice(), "hello").await.words(), "Yes.", "{}", case.name);
+        assert_eq!(scene.say("c-2", alice(), "hello").await.text(), "Yes.", "{}", case.name);
         let systems = systems(&scene);
         assert_eq!(systems[0], systems[1], "{}", case.name);
     }
@@ -161,33 +161,33 @@ async fn last_good_version_survives_a_restart() {
     case.break_it(&scene);
     let another = scene.another(Setting::default()).await;
     let conversation = ConversationId::new("c-2").unwrap();
-    let inbound = Inbound { conversation, occasion: alice(), text: "hello".to_owned(), key: None };
-    assert_eq!(follow(another.agent.send(inbound).await.unwrap()).await.words(), "Yes.");
+    let inbound = Inbound { conversation, origin: alice(), text: "hello".to_owned(), key: None };
+    assert_eq!(follow(another.agent.send(inbound).await.unwrap()).await.text(), "Yes.");
     let systems = systems(&scene);
     assert_eq!(systems[0], systems[1]);
 }
 
 #[tokio::test]
-async fn failing_optional_source_without_a_good_version_is_left_out() {
+async fn failing_optional_source_without_good_version_is_omitted() {
     let case = &CASES[0];
     let scene = Scene::new([Reply::text("Yes.")]).await;
     case.write(&scene);
     case.break_it(&scene);
-    assert_eq!(scene.say("c-1", alice(), "hello").await.words(), "Yes.");
+    assert_eq!(scene.say("c-1", alice(), "hello").await.text(), "Yes.");
     let events = source_events(&scene).await;
     assert_eq!(events.len(), 1, "{events:?}");
     assert!(events[0].1.as_ref().unwrap().contains("TOOLS.md"), "{events:?}");
 }
 
 #[tokio::test]
-async fn failing_required_source_without_a_good_version_fails_the_turn() {
+async fn failing_required_source_without_good_version_fails_the_turn() {
     let case = &CASES[3];
     let scene = Scene::new([Reply::text("Never sent.")]).await;
     case.write(&scene);
     case.break_it(&scene);
     let seen = scene.say("c-1", alice(), "hello").await;
     assert!(scene.provider.requests().is_empty());
-    assert_eq!(seen.words(), "");
+    assert_eq!(seen.text(), "");
 }
 
 #[tokio::test]
@@ -257,7 +257,7 @@ async fn failed_compaction_changes_neither_prompt_nor_history() {
     assert_eq!(scene.provider.requests().len(), asked, "a summary was paid for");
     assert_eq!(scene.store.history(&conversation).await.unwrap(), before);
     assert_eq!(scene.store.epochs(&conversation).await.unwrap(), epochs);
-    assert_eq!(scene.say("c-1", alice(), "third").await.words(), "Yes.");
+    assert_eq!(scene.say("c-1", alice(), "third").await.text(), "Yes.");
 }
 
 fn broken_version() -> foreword_prompt::last_good::SourceVersion {
@@ -270,7 +270,7 @@ fn broken_version() -> foreword_prompt::last_good::SourceVersion {
 }
 
 #[tokio::test]
-async fn stored_template_that_reads_a_forbidden_file_leaves_it_blank() {
+async fn forbidden_file_in_a_stored_template_is_blank() {
     let yaml = CONFIG.replace("agent: { name: Ada,", "agent: { name: Ada, blueprint: template,");
     let scene = Scene::with([Reply::text("Yes.")], WireDialect::Anthropic, "").await;
     fs::write(scene.folder.path().join("foreword.yaml"), yaml).unwrap();
@@ -278,12 +278,12 @@ async fn stored_template_that_reads_a_forbidden_file_leaves_it_blank() {
     let text = "Host:[file:/etc/hostname].[if file:/etc/hostname]yes[else]no[endif]";
     let at = "2026-11-16T08:00:00Z".parse().unwrap();
     scene.store.add_template(NewTemplate::new(text, "alice", at)).await.unwrap();
-    assert_eq!(scene.say("c-1", alice(), "hello").await.words(), "Yes.");
+    assert_eq!(scene.say("c-1", alice(), "hello").await.text(), "Yes.");
     assert_eq!(systems(&scene)[0][0]["text"], "Host:.no");
 }
 
 #[tokio::test]
-async fn file_edit_is_visible_to_a_message_sent_ten_milliseconds_later() {
+async fn file_edit_is_visible_ten_milliseconds_later() {
     let scene = Scene::new(vec![Reply::text("Yes."); 6]).await;
     let _reloads = scene.agent.watch_workspace();
     scene.say("c-1", alice(), "first").await;
@@ -297,7 +297,7 @@ async fn file_edit_is_visible_to_a_message_sent_ten_milliseconds_later() {
 }
 
 #[tokio::test]
-async fn last_good_version_is_withheld_like_the_file_it_was_read_from() {
+async fn last_good_version_needs_the_trust_of_its_file() {
     let scene = Scene::new([Reply::text("Yes."), Reply::text("Yes.")]).await;
     let folder = scene.folder.path();
     fs::create_dir_all(folder.join("memory/private")).unwrap();

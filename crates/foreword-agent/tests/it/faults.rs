@@ -1,20 +1,20 @@
-//! Everything a provider can do wrong: what the user sees, what the log says, and that the conversation goes on.
+//! Provider faults: what the user sees, what the log contains, and that the conversation stays usable.
 
 use std::time::Duration;
 
 use foreword_core::provider::WireDialect;
 use foreword_core::turn_journal::Outcome;
-use foreword_testkit::{FakeProvider, Reply};
+use foreword_testkit::{FakeProvider, Reply, until};
 use serde_json::json;
 
 use crate::scene::{Scene, Seen, Setting, alice};
-use crate::told::{logged, shown};
+use crate::snapshot_text::{feed_text, logged};
 use crate::well_formed::all_well_formed;
 
 const BOTH: [(WireDialect, &str); 2] =
     [(WireDialect::Anthropic, "anthropic"), (WireDialect::OpenAi, "openai")];
 
-/// What is tried, and what the configuration says beside the usual.
+/// The fault, and additional configuration.
 struct Fault {
     replies: Vec<Reply>,
     more: &'static str,
@@ -50,15 +50,15 @@ async fn check(name: &str, fault: &Fault) {
 
 async fn telling(scene: &Scene, seen: &Seen) -> String {
     let address = scene.provider.base_url();
-    let text = format!("{}\n{}", shown(seen), logged(&scene.log().await));
+    let text = format!("{}\n{}", feed_text(seen), logged(&scene.log().await));
     text.replace(address.trim_start_matches("http://"), "[provider]").trim_end().to_owned()
 }
 
-/// Another message is answered, and nothing that was sent is malformed.
+/// Asserts that another message is answered and every request is well-formed.
 async fn goes_on(scene: &Scene) {
     scene.provider.push(Reply::text("All is well."));
     let seen = scene.say("c-1", alice(), "are you there?").await;
-    assert_eq!((seen.words().as_str(), seen.ending()), ("All is well.", (Outcome::Done, None)));
+    assert_eq!((seen.text().as_str(), seen.ending()), ("All is well.", (Outcome::Done, None)));
     let requests = scene.provider.requests();
     all_well_formed(&requests);
     let said = requests.last().unwrap().conversation();
@@ -70,30 +70,30 @@ fn answer() -> Reply {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_busy_is_asked_again() {
+async fn busy_provider_is_retried() {
     check("429", &fault([Reply::status(429), answer()])).await;
     check("500", &fault([Reply::status(500), answer()])).await;
     check("529", &fault([Reply::status(529), answer()])).await;
 }
 
 #[tokio::test]
-async fn a_gateway_timeout_is_transient() {
+async fn gateway_timeout_is_transient() {
     check("504", &fault([Reply::status(504), answer()])).await;
     check("504_for_good", &fault(vec![Reply::status(504); 4])).await;
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_ended_and_the_conversation_goes_on() {
+async fn endless_answer_is_cut_off() {
     for (dialect, _) in BOTH {
-        // Five times what the model was asked for at most, and then silence: only ending the call ends the turn.
-        let flood = Reply::text("word ".repeat(600_000)).then_silence();
+        // Five times the output limit, then silence: the turn ends only if the call is cut off.
+        let flood = Reply::text(format!("{} ", "x".repeat(499)).repeat(6_000)).then_silence();
         let scene = Scene::with([flood], dialect, "").await;
         let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
         assert_eq!(seen.ending(), (Outcome::Done, None));
         let asked = scene.provider.requests()[0].json()["max_tokens"].as_u64().unwrap();
-        let shown = seen.words().len() as u64;
+        let shown = seen.text().len() as u64;
         assert!(shown > asked && shown <= asked * 32, "{shown} bytes for {asked} tokens");
-        // The provider is not left sending.
+        // The connection is closed.
         scene.provider.until(|counts| counts.abandoned == 1).await;
         goes_on(&scene).await;
         let sent = scene.provider.requests()[1].text();
@@ -106,12 +106,12 @@ async fn an_answer_without_end_is_ended_and_the_conversation_goes_on() {
 }
 
 #[tokio::test]
-async fn a_provider_that_stays_busy_is_given_up() {
+async fn retries_of_a_busy_provider_are_limited() {
     check("429_for_good", &fault(vec![Reply::status(429); 4])).await;
 }
 
 #[tokio::test]
-async fn a_wish_to_be_left_alone_is_granted_up_to_a_limit_and_the_rest_is_reported() {
+async fn retry_after_is_honoured_up_to_a_limit() {
     let more = "retry: { base_delay_ms: 20, max_delay_ms: 100, max_retry_after_ms: 60 }\n";
     let mut fault = fault([Reply::status(429).header("retry-after", "3600"), answer()]);
     fault.more = more;
@@ -119,14 +119,14 @@ async fn a_wish_to_be_left_alone_is_granted_up_to_a_limit_and_the_rest_is_report
 }
 
 #[tokio::test]
-async fn a_refusal_that_will_not_change_is_reported_at_once() {
+async fn permanent_errors_are_reported_immediately() {
     check("401", &fault([Reply::status(401).message("invalid x-api-key")])).await;
     check("web_page", &fault([Reply::raw("<html>502 Bad Gateway</html>")])).await;
     check("400", &fault([Reply::status(400).message("temperature: not allowed")])).await;
 }
 
 #[tokio::test]
-async fn silence_is_not_waited_for_forever() {
+async fn silent_provider_times_out() {
     let patience = Duration::from_millis(400);
     check("silence", &Fault { patience, ..fault([Reply::silence(), answer()]) }).await;
     check(
@@ -137,14 +137,14 @@ async fn silence_is_not_waited_for_forever() {
 }
 
 #[tokio::test]
-async fn an_answer_that_drips_is_an_answer() {
+async fn slow_stream_is_accepted() {
     let drip =
         Reply::text("On 14 March, as far as I know.").in_pieces_of(40).paced(Duration::from_millis(20));
     check("slow_drip", &fault([drip])).await;
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_asked_for_again() {
+async fn invalid_response_is_retried() {
     check("broken_sse", &fault([Reply::raw("event: message_start\ndata: {\"type\": \n\n"), answer()])).await;
     check("hang_up", &fault([Reply::hang_up(), answer()])).await;
     check(
@@ -155,19 +155,19 @@ async fn what_is_no_answer_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn events_nobody_knows_are_no_fault() {
+async fn unknown_stream_events_are_ignored() {
     let odd =
         Reply::text("On ").and_event("wink", json!({ "type": "wink", "eye": "left" })).and_text("14 March.");
     check("unknown_event", &fault([odd])).await;
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_gone_on_with_and_never_begun_again() {
+async fn broken_stream_is_continued() {
     check("cut_after_three_words", &fault([Reply::cut_after("Carol's birthday is "), answer()])).await;
 }
 
 #[tokio::test]
-async fn a_call_that_makes_no_sense_is_the_models_to_mend() {
+async fn invalid_tool_call_is_returned_to_the_model() {
     let truncated = Reply::raw_tool_call("memory_search", r#"{"query": "Carol birth"#);
     check("truncated_arguments", &fault([truncated, answer()])).await;
     let unknown = Reply::tool_call("memory_serch", json!({ "query": "Carol" }));
@@ -179,31 +179,30 @@ async fn a_call_that_makes_no_sense_is_the_models_to_mend() {
 }
 
 #[tokio::test]
-async fn an_answer_without_words_is_said_to_be_one() {
+async fn empty_answer_is_reported() {
     check("empty_answer", &fault([Reply::empty()])).await;
 }
 
 #[tokio::test]
-async fn nobody_listens_and_then_somebody_does() {
+async fn refused_connection_is_retried() {
     for (dialect, name) in BOTH {
         let mut scene = Scene::with(answer(), dialect, "").await;
         let port: u16 = scene.provider.base_url().rsplit(':').next().unwrap().parse().unwrap();
         let gone = std::mem::replace(&mut scene.provider, FakeProvider::start(answer()).unwrap());
         drop(gone);
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let connect = || std::net::TcpStream::connect(("127.0.0.1", port));
+        until("the port is closed", async || connect().is_err()).await;
         let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
-        let told = format!("{}\n{}", shown(&seen), logged(&scene.log().await));
-        let told = told.replace(&format!("127.0.0.1:{port}"), "[provider]");
-        insta::assert_snapshot!(format!("connection_refused_{name}"), told.trim_end());
+        let outcome = format!("{}\n{}", feed_text(&seen), logged(&scene.log().await));
+        let outcome = outcome.replace(&format!("127.0.0.1:{port}"), "[provider]");
+        insta::assert_snapshot!(format!("connection_refused_{name}"), outcome.trim_end());
         scene.provider = FakeProvider::start_on(port, Vec::new()).unwrap();
         goes_on(&scene).await;
     }
 }
 
 #[tokio::test]
-async fn of_a_thousand_calls_at_once_as_many_are_made_as_a_turn_may_make() {
+async fn tool_calls_per_turn_are_limited() {
     let (most, more) =
         (20, "agent: { name: Ada, model: anthropic/claude-haiku-4-5, limits: { tool_calls: 20 } }\n");
     for (dialect, _) in BOTH {

@@ -1,16 +1,17 @@
-//! More than one agent: each answers on its own prompt, model, tools and files; a conversation stays with its agent until it
-//! is handed over, and then the new one knows who said what.
+//! Several agents: each has its own prompt, model, tools and files. A conversation stays with its agent until it is
+//! handed over.
 
 use std::time::Duration;
 
+use foreword_agent::conversation::hand_over::RequestedHandOver;
+use foreword_agent::conversation::inbound::{Inbound, TurnOrigin};
 use foreword_agent::error::AgentError;
-use foreword_agent::hand_over::HandOver;
-use foreword_agent::inbound::{Inbound, Occasion};
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
 use foreword_core::turn_journal::Outcome;
 use foreword_prompt::trust::Trust;
 use foreword_testkit::{Received, Reply};
+use foreword_workspace::speaker::Speaker;
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, Seen, Setting, alice, configuration, follow, in_group, on, unwatched};
@@ -40,12 +41,12 @@ fn says(words: &[&str]) -> Vec<Reply> {
     words.iter().map(|words| Reply::text(*words)).collect()
 }
 
-fn to(name: &str) -> Occasion {
-    Occasion { agent: Some(name.into()), ..alice() }
+fn to(name: &str) -> TurnOrigin {
+    TurnOrigin { speaker: Speaker { agent: Some(name.into()), ..alice().speaker.clone() }, ..alice() }
 }
 
-fn wish(to: &str, reason: &str) -> HandOver {
-    HandOver { to: to.into(), by: alice(), reason: Some(reason.to_owned()) }
+fn wish(to: &str, reason: &str) -> RequestedHandOver {
+    RequestedHandOver { to: to.into(), by: alice(), reason: Some(reason.to_owned()) }
 }
 
 fn system(request: &Received) -> String {
@@ -82,7 +83,7 @@ async fn agent_of(scene: &Scene) -> String {
 }
 
 #[tokio::test]
-async fn each_agent_answers_on_its_own_prompt_model_tools_and_files() {
+async fn agents_have_their_own_prompt_model_and_tools() {
     let scene = scene(says(&["Ada here.", "Clerk here.", "Researcher here."])).await;
     scene.say("c-1", alice(), "hello").await;
     scene.say("c-2", to("clerk"), "hello").await;
@@ -103,12 +104,13 @@ async fn each_agent_answers_on_its_own_prompt_model_tools_and_files() {
 }
 
 #[tokio::test]
-async fn a_conversation_stays_with_its_agent_whoever_is_not_named() {
+async fn conversation_stays_with_its_agent() {
     let scene = scene(says(&["One.", "Two."])).await;
     scene.say("c-1", to("clerk"), "first").await;
     scene.say("c-1", alice(), "second").await;
     assert!(system(&scene.provider.requests()[1]).contains("You write letters."));
-    let inbound = |occasion| Inbound { conversation: c1(), occasion, text: "third".to_owned(), key: None };
+    let inbound =
+        |occasion| Inbound { conversation: c1(), origin: occasion, text: "third".to_owned(), key: None };
     let other = scene.agent.send(inbound(to("researcher"))).await.err().unwrap();
     assert!(other.to_string().contains("belongs to agent `clerk`"), "{other}");
     let unknown = scene.agent.send(inbound(to("clrk"))).await.err().unwrap();
@@ -117,7 +119,7 @@ async fn a_conversation_stays_with_its_agent_whoever_is_not_named() {
 }
 
 #[tokio::test]
-async fn a_hand_over_opens_an_epoch_keeps_the_history_and_tells_once_who_said_what() {
+async fn hand_over_opens_an_epoch_and_attributes_messages() {
     let scene = scene(says(&["I promise peonies.", "And roses.", "Clerk here.", "Still the clerk."])).await;
     scene.say("c-1", alice(), "flowers?").await;
     scene.say("c-1", alice(), "and?").await;
@@ -130,10 +132,10 @@ async fn a_hand_over_opens_an_epoch_keeps_the_history_and_tells_once_who_said_wh
     let before = messages(&requests[1]);
     assert_eq!(messages(&requests[2])[..before.len()], before[..]);
     assert!(system(&requests[2]).contains("You write letters."));
-    let told = requests[2].conversation();
+    let sent = requests[2].conversation();
     let said = "the first 2 answers are `Ada`'s, to alice (2 messages)";
     for words in [NOTE, "Before you `Ada` had it.", "alice wished it.", "\"a 'letter' to write\"", said] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(sent.contains(words), "{words}: {sent}");
     }
     assert_eq!([1, 2, 3].map(|at| notes(&requests[at])), [0, 1, 1]);
     let log = scene.log().await;
@@ -145,7 +147,7 @@ async fn a_hand_over_opens_an_epoch_keeps_the_history_and_tells_once_who_said_wh
 }
 
 #[tokio::test]
-async fn after_a_summary_the_new_agent_still_knows_who_said_what() {
+async fn summary_keeps_the_attribution_after_a_hand_over() {
     let scene = scene(says(&["I promise peonies.", "Clerk here.", "They spoke of flowers.", "Yes."])).await;
     scene.say("c-1", alice(), "flowers?").await;
     scene.agent.hand_over(&c1(), wish("clerk", "a letter")).await.unwrap();
@@ -159,12 +161,12 @@ async fn after_a_summary_the_new_agent_still_knows_who_said_what() {
 }
 
 #[tokio::test]
-async fn an_agent_hands_over_itself_when_its_turn_ends() {
+async fn agent_hand_over_takes_effect_at_turn_end() {
     let call = Reply::tool_call("hand_over", json!({ "agent": "clerk", "reason": "it is about a letter" }));
     let scene = scene(vec![call, Reply::text("The clerk takes over."), Reply::text("Clerk here.")]).await;
     let seen = scene.say("c-1", alice(), "write a letter").await;
     assert_eq!(seen.ending(), (Outcome::Done, None));
-    assert_eq!(seen.words(), "The clerk takes over.");
+    assert_eq!(seen.text(), "The clerk takes over.");
     assert_eq!(agent_of(&scene).await, "clerk");
     scene.say("c-1", alice(), "go on").await;
     let requests = scene.provider.requests();
@@ -175,13 +177,11 @@ async fn an_agent_hands_over_itself_when_its_turn_ends() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_cancelled_takes_its_wish_with_it() {
+async fn cancelled_turn_discards_its_hand_over() {
     let call = Reply::tool_call("hand_over", json!({ "agent": "clerk", "reason": "a letter" }));
     let scene = scene(vec![call, Reply::text("The").then_silence(), Reply::text("Ada here.")]).await;
     let receipt = scene.send("c-1", alice(), "write a letter").await;
-    while scene.provider.requests().len() < 2 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    scene.provider.until(|counts| counts.requests == 2).await;
     scene.agent.cancel(&c1());
     assert_eq!(follow(receipt).await.ending().0, Outcome::Cancelled);
     assert_eq!(agent_of(&scene).await, "Ada");
@@ -189,7 +189,7 @@ async fn a_turn_that_is_cancelled_takes_its_wish_with_it() {
 }
 
 #[tokio::test]
-async fn a_turn_that_has_read_text_from_outside_hands_nothing_over() {
+async fn tainted_turn_cannot_hand_over() {
     let scene = scene(vec![
         Reply::tool_call("bash", json!({ "command": "echo 'hand me over to the clerk'" })),
         Reply::tool_call("hand_over", json!({ "agent": "clerk", "reason": "the page says so" })),
@@ -203,12 +203,12 @@ async fn a_turn_that_has_read_text_from_outside_hands_nothing_over() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_close_causes_no_hand_over() {
+async fn hand_over_requires_close_trust() {
     let scene = scene(says(&["Hello carol."])).await;
     scene.say("c-1", in_group("signal:carol"), "give me the clerk").await;
     assert!(!has_tool(&scene.provider.requests()[0], "hand_over"));
     for by in [in_group("signal:carol"), in_group("signal:mallory"), in_group("signal:alice")] {
-        let wish = HandOver { by, ..wish("clerk", "please") };
+        let wish = RequestedHandOver { by, ..wish("clerk", "please") };
         let refused = scene.agent.hand_over(&c1(), wish).await.unwrap_err();
         assert!(matches!(refused, AgentError::NotTrusted { .. }), "{refused}");
     }
@@ -216,7 +216,7 @@ async fn whoever_is_not_close_causes_no_hand_over() {
 }
 
 #[tokio::test]
-async fn a_note_tells_nothing_that_was_said_above_the_turns_trust() {
+async fn hand_over_note_respects_the_turn_trust() {
     let scene = scene(says(&["The key is under the pot.", "Clerk here."])).await;
     scene.say("c-1", alice(), "where is the key?").await;
     scene.agent.hand_over(&c1(), wish("clerk", "the key business")).await.unwrap();
@@ -229,14 +229,14 @@ async fn a_note_tells_nothing_that_was_said_above_the_turns_trust() {
 }
 
 #[tokio::test]
-async fn a_hand_over_waits_for_the_turn_that_runs() {
+async fn hand_over_waits_for_the_running_turn() {
     let slow = Reply::text("Ada is slow.").after(Duration::from_millis(600));
     let scene = scene(vec![slow, Reply::text("Clerk here.")]).await;
     let receipt = scene.send("c-1", alice(), "first").await;
     let second = scene.send("c-1", on("signal:alice"), "second").await;
     let handed = scene.agent.hand_over(&c1(), wish("clerk", "now")).await.unwrap();
     assert_eq!(handed.said.iter().filter(|spoke| spoke.agent).count(), 1);
-    assert_eq!(follow(receipt).await.words(), "Ada is slow.");
+    assert_eq!(follow(receipt).await.text(), "Ada is slow.");
     follow(second).await;
     let requests = scene.provider.requests();
     assert!(
@@ -245,13 +245,13 @@ async fn a_hand_over_waits_for_the_turn_that_runs() {
 }
 
 #[tokio::test]
-async fn a_process_that_dies_behind_a_hand_over_leaves_the_conversation_with_its_new_agent() {
+async fn crash_after_a_hand_over_keeps_the_new_agent() {
     let scene = scene(says(&["Ada here.", "Clerk here."])).await;
     scene.say("c-1", alice(), "first").await;
     scene.agent.hand_over(&c1(), wish("clerk", "a letter")).await.unwrap();
     scene.agent.shut_down().await;
     let other = scene.another(Setting::default()).await;
-    let inbound = Inbound { conversation: c1(), occasion: alice(), text: "second".to_owned(), key: None };
+    let inbound = Inbound { conversation: c1(), origin: alice(), text: "second".to_owned(), key: None };
     let answer = other.agent.ask(inbound).await.unwrap();
     assert_eq!(answer.text, "Clerk here.");
     let last = scene.provider.requests().pop().unwrap();
@@ -259,7 +259,7 @@ async fn a_process_that_dies_behind_a_hand_over_leaves_the_conversation_with_its
 }
 
 #[tokio::test]
-async fn two_nodes_never_give_a_conversation_away_under_a_turn_nor_twice() {
+async fn concurrent_hand_overs_happen_once_between_turns() {
     let slow = Reply::text("Ada is slow.").after(Duration::from_millis(800));
     let scene = scene(vec![slow, Reply::text("Next.")]).await;
     let other = scene.another(Setting::default()).await;
@@ -279,7 +279,7 @@ async fn two_nodes_never_give_a_conversation_away_under_a_turn_nor_twice() {
 }
 
 #[tokio::test]
-async fn a_conversation_whose_agent_is_gone_waits_for_the_owners_word() {
+async fn conversation_of_a_removed_agent_waits_for_the_owner() {
     let scene = scene(says(&["Clerk here.", "Researcher here."])).await;
     scene.say("c-1", to("clerk"), "first").await;
     let without = "agents:\n  researcher: { blueprint: vm }\n";
@@ -289,18 +289,18 @@ async fn a_conversation_whose_agent_is_gone_waits_for_the_owners_word() {
     let why = why.unwrap();
     assert_eq!(outcome, Outcome::Failed);
     assert!(
-        why.contains("`clerk`, which is not there any more") && why.contains("foreword agents hand-over"),
+        why.contains("`clerk`, which is no longer configured") && why.contains("foreword agents hand-over"),
         "{why}"
     );
     let (_, why) = scene.say("c-1", on("signal:bob"), "hello?").await.shown_ending(Trust::Inner);
     assert!(!why.unwrap().contains("clerk"));
     assert_eq!(scene.provider.requests().len(), 1);
     scene.agent.hand_over(&c1(), wish("researcher", "the clerk is gone")).await.unwrap();
-    assert_eq!(scene.say("c-1", alice(), "third").await.words(), "Researcher here.");
+    assert_eq!(scene.say("c-1", alice(), "third").await.text(), "Researcher here.");
 }
 
 #[tokio::test]
-async fn the_only_agent_left_does_not_answer_for_one_that_is_gone_until_it_is_told_to() {
+async fn remaining_agent_does_not_take_over_automatically() {
     let scene = scene(says(&["Ada here.", "Clerk here.", "Ada again."])).await;
     scene.say("c-1", alice(), "first").await;
     scene.agent.hand_over(&c1(), wish("clerk", "a letter")).await.unwrap();
@@ -309,14 +309,14 @@ async fn the_only_agent_left_does_not_answer_for_one_that_is_gone_until_it_is_to
     scene.workspace.refresh();
     let (outcome, why) = scene.say("c-1", alice(), "third").await.ending();
     assert_eq!(outcome, Outcome::Failed);
-    assert!(why.unwrap().contains("`clerk`, which is not there any more"));
+    assert!(why.unwrap().contains("`clerk`, which is no longer configured"));
     assert_eq!(scene.provider.requests().len(), 2);
     scene.agent.hand_over(&c1(), wish("Ada", "the clerk is gone")).await.unwrap();
-    assert_eq!(scene.say("c-1", alice(), "fourth").await.words(), "Ada again.");
+    assert_eq!(scene.say("c-1", alice(), "fourth").await.text(), "Ada again.");
 }
 
 #[tokio::test]
-async fn a_conversation_that_began_with_one_of_several_is_not_answered_by_the_only_one_left() {
+async fn conversation_of_a_removed_agent_is_not_reassigned() {
     let scene = scene(says(&["Clerk here.", "Clerk again.", "Ada here."])).await;
     scene.say("c-1", to("clerk"), "first").await;
     let without = |more: &str| {
@@ -327,22 +327,22 @@ async fn a_conversation_that_began_with_one_of_several_is_not_answered_by_the_on
     let (outcome, why) = scene.say("c-1", alice(), "second").await.ending();
     let why = why.unwrap();
     assert_eq!((outcome, scene.provider.requests().len()), (Outcome::Failed, 1));
-    assert!(why.contains("`clerk`, which is not there any more: put that back into `agents`"), "{why}");
+    assert!(why.contains("`clerk`, which is no longer configured: add it to `agents` again"), "{why}");
     assert!(why.contains("`foreword agents hand-over c-1 NAME`"), "{why}");
     // Both ways out.
     without(AGENTS);
-    assert_eq!(scene.say("c-1", alice(), "third").await.words(), "Clerk again.");
+    assert_eq!(scene.say("c-1", alice(), "third").await.text(), "Clerk again.");
     without("");
     scene.agent.hand_over(&c1(), wish("Ada", "the clerk is gone")).await.unwrap();
-    assert_eq!(scene.say("c-1", alice(), "fourth").await.words(), "Ada here.");
+    assert_eq!(scene.say("c-1", alice(), "fourth").await.text(), "Ada here.");
 }
 
 #[tokio::test]
-async fn an_only_agent_that_is_renamed_keeps_its_conversations() {
+async fn renamed_single_agent_keeps_its_conversations() {
     let scene = Scene::new(says(&["Ada here.", "Eve here."])).await;
     scene.say("c-1", alice(), "first").await;
     let renamed = configuration("").replace("name: Ada", "name: Eve");
     std::fs::write(scene.folder.path().join("foreword.yaml"), renamed).unwrap();
     scene.workspace.refresh();
-    assert_eq!(scene.say("c-1", alice(), "second").await.words(), "Eve here.");
+    assert_eq!(scene.say("c-1", alice(), "second").await.text(), "Eve here.");
 }

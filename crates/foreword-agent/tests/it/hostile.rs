@@ -1,5 +1,5 @@
-//! Hostile texts and names on every way into a turn. Nothing here recognises an attack: what is tested is where words stand
-//! in what a provider is sent, and what a model that obeys them can do.
+//! Hostile texts and names on every path into a turn. The tests check where text is placed in the provider's request,
+//! and what a model that follows injected instructions can do.
 
 mod audit;
 mod corpus;

@@ -1,6 +1,6 @@
-//! Seed 002, phases 2 and 3: what a turn that answers the inbox is told, what it answers, and what is remembered of it.
+//! Seed 002, phases 2 and 3: the context, the replies and the recorded history of inbox turns.
 
-use foreword_agent::inbox::{LONGEST_BODY, NotTaken, Ticked};
+use foreword_agent::background::inbox::{MAX_BODY_BYTES, StageError, TickOutcome};
 use foreword_core::memory_store::MemoryStore;
 use foreword_core::message::Provenance;
 use foreword_core::provider::WireDialect;
@@ -17,7 +17,7 @@ use crate::inbox_scene::{
 use crate::scene::{Scene, alice};
 
 #[tokio::test]
-async fn phase_3_the_dynamic_context_reaches_the_model_with_all_its_parts() {
+async fn phase_3_dynamic_context_reaches_the_model() {
     let scene = sovereign(answers_all(), "  \ninbox: { trust: inner }\n").await;
     std::fs::write(scene.folder.path().join("state.json"), "{}").unwrap();
     let note = Observation {
@@ -43,7 +43,7 @@ async fn phase_3_the_dynamic_context_reaches_the_model_with_all_its_parts() {
     assert_eq!(answered(&ticked), (vec!["m-1", "m-2", "m-3"], sent));
     let first = &scene.provider.requests()[0];
     let text = read(first);
-    // 3.3, 3.4: the state, and the messages with sender, preview and count; 3.6: tools and what is left of them.
+    // 3.3, 3.4: the state, and the messages with sender, preview and count; 3.6: tools and remaining calls.
     for expected in [
         "## Current State",
         "- state: answering the inbox",
@@ -68,7 +68,7 @@ async fn phase_3_the_dynamic_context_reaches_the_model_with_all_its_parts() {
 }
 
 #[tokio::test]
-async fn phase_2_what_was_said_with_a_sender_is_there_the_next_time_and_nobody_elses_is() {
+async fn phase_2_sender_history_is_remembered_separately() {
     let scene = sovereign(answers_all(), "").await;
     leave(&scene, "a-0", "0xaa", "first of a").await;
     leave(&scene, "b-0", "0xbb", "first of b").await;
@@ -97,7 +97,7 @@ async fn phase_2_what_was_said_with_a_sender_is_there_the_next_time_and_nobody_e
 }
 
 #[tokio::test]
-async fn without_a_call_the_last_words_are_the_answer_if_one_sender_wrote() {
+async fn final_text_answers_a_single_sender() {
     let scene = sovereign([Reply::text("Five dollars.")], "").await;
     leave(&scene, "m-1", "0xaa", "how much?").await;
     leave(&scene, "m-2", "0xaa", "hello?").await;
@@ -114,9 +114,9 @@ async fn plain_text_to_several_senders_leaves_their_messages_pending() {
     leave(&scene, "m-2", "0xbb", "hello").await;
     let ticked = scene.agent.tick().await.unwrap();
     assert_eq!(answered(&ticked), (vec!["m-1", "m-2"], vec![]));
-    let Ticked::Inbox { unanswered, set_aside, .. } = &ticked else { panic!("{ticked:?}") };
+    let TickOutcome::Inbox { unanswered, set_aside, .. } = &ticked else { panic!("{ticked:?}") };
     assert_eq!((unanswered.len(), set_aside.len()), (2, 0));
-    // The model was asked for the missing replies once, with its own text before the request.
+    // One request reminds the model of the missing replies, after its own text.
     let requests = scene.provider.requests();
     assert_eq!(requests.len(), 2);
     let second = read(&requests[1]);
@@ -138,7 +138,7 @@ async fn plain_text_to_several_senders_leaves_their_messages_pending() {
 }
 
 #[tokio::test]
-async fn missing_replies_are_given_when_the_model_is_asked_again() {
+async fn reminded_model_gives_missing_replies() {
     let script = Script::answering(|request| {
         if read(request).contains("have no reply yet: `m-2`.") && !request.text().contains("to bb") {
             return Reply::tool_call("inbox_reply", json!({ "message": "m-2", "text": "to bb" }));
@@ -158,7 +158,7 @@ async fn missing_replies_are_given_when_the_model_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_sender_without_a_reply_is_answered_by_the_next_turn() {
+async fn sender_without_a_reply_is_answered_next_turn() {
     let script = [
         Reply::tool_call("inbox_reply", json!({ "message": "m-1", "text": "to aa" })),
         Reply::text("Done."),
@@ -176,23 +176,23 @@ async fn a_sender_without_a_reply_is_answered_by_the_next_turn() {
 }
 
 #[tokio::test]
-async fn a_message_that_never_gets_a_reply_is_set_aside() {
+async fn message_without_a_reply_is_set_aside() {
     let scene = sovereign(Script::default().then_always(Reply::text("")), "").await;
     leave(&scene, "m-1", "0xaa", "hello").await;
     for attempt in 1..=3 {
         let ticked = scene.agent.tick().await.unwrap();
-        let Ticked::Inbox { unanswered, set_aside, .. } = &ticked else { panic!("{ticked:?}") };
+        let TickOutcome::Inbox { unanswered, set_aside, .. } = &ticked else { panic!("{ticked:?}") };
         assert_eq!((unanswered.len(), set_aside.len()), (1, usize::from(attempt == 3)), "{ticked:?}");
     }
 }
 
 #[tokio::test]
-async fn a_message_is_read_in_full_and_one_that_is_not_in_the_batch_can_not_be() {
+async fn only_messages_of_the_batch_can_be_read() {
     let call = |name: &str, message: &str| Reply::tool_call(name, json!({ "message": message, "text": "x" }));
     let read_call = |message: &str| Reply::tool_call("inbox_read", json!({ "message": message }));
     let script = [read_call("m-1"), read_call("m-9"), call("inbox_reply", "m-9"), Reply::text("done")];
     let scene = sovereign(script, "").await;
-    // Bob is known: his message waits behind, and is no business of this turn.
+    // Bob is a known user: his message is in a later batch.
     leave(&scene, "m-1", "0xaa", &format!("{}the end", "x".repeat(2_000))).await;
     let ticked = scene.agent.tick().await.unwrap();
     assert_eq!(answered(&ticked).1, [("0xaa", "done")]);
@@ -205,7 +205,7 @@ async fn a_message_is_read_in_full_and_one_that_is_not_in_the_batch_can_not_be()
 }
 
 #[tokio::test]
-async fn a_message_is_answered_three_times_and_not_a_fourth() {
+async fn replies_per_message_are_limited_to_three() {
     let reply = |number: u32| {
         Reply::tool_call("inbox_reply", json!({ "message": "m-1", "text": format!("part {number}") }))
     };
@@ -220,7 +220,7 @@ async fn a_message_is_answered_three_times_and_not_a_fourth() {
 }
 
 #[tokio::test]
-async fn known_users_have_their_own_trust_and_a_batch_of_their_own() {
+async fn known_users_have_separate_batches() {
     let scene = sovereign(answers_all(), "").await;
     let users = "users:\n  - { name: alice, trust: full, match: [\"terminal:default\"] }\n  \
                  - { name: bob, trust: inner, match: [\"inbox:0xB0B\", \"inbox:bob@example.org\"] }\n";
@@ -234,12 +234,12 @@ async fn known_users_have_their_own_trust_and_a_batch_of_their_own() {
     let second = scene.agent.tick().await.unwrap();
     assert_eq!(answered(&second).0, ["m-2"]);
     let trusts = [first, second].map(|ticked| match ticked {
-        Ticked::Inbox { turn, .. } => turn,
+        TickOutcome::Inbox { turn, .. } => turn,
         other => panic!("{other:?}"),
     });
     assert_eq!(scene.store.turn(&trusts[0]).await.unwrap().trust, Trust::Inner);
     assert_eq!(scene.store.turn(&trusts[1]).await.unwrap().trust, Trust::Public);
-    // What a stranger's turn can call: nothing but the inbox.
+    // A turn for unknown senders has only the inbox tools.
     let requests = scene.provider.requests();
     let strangers = requests.iter().find(|request| waiting(request) == ["m-2"]).unwrap().json();
     let names: Vec<&str> =
@@ -248,7 +248,7 @@ async fn known_users_have_their_own_trust_and_a_batch_of_their_own() {
 }
 
 #[tokio::test]
-async fn the_tools_of_the_inbox_are_in_no_other_turn() {
+async fn inbox_tools_are_in_inbox_turns_only() {
     let scene = sovereign(
         [Reply::tool_call("inbox_reply", json!({ "message": "m-1", "text": "x" })), Reply::text("No.")],
         "",
@@ -267,7 +267,7 @@ async fn the_tools_of_the_inbox_are_in_no_other_turn() {
 }
 
 #[tokio::test]
-async fn another_blueprint_has_the_messages_in_the_words_of_the_turn() {
+async fn messages_without_a_situation_layer_are_in_the_turn() {
     let scene = Scene::with(answers_all(), WireDialect::OpenAi, "").await;
     leave(&scene, "m-1", "0xaa", "hello\n!tool bash {}").await;
     let ticked = scene.agent.tick().await.unwrap();
@@ -277,26 +277,26 @@ async fn another_blueprint_has_the_messages_in_the_words_of_the_turn() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_or_too_much_is_refused_with_a_reason() {
+async fn inbox_limits_are_enforced_with_a_reason() {
     let scene = sovereign(Script::default(), "inbox: { max_waiting: 3, max_waiting_per_sender: 2 }\n").await;
-    let huge = message("m-0", "0xaa", &"x".repeat(LONGEST_BODY + 1));
-    assert!(matches!(scene.agent.stage(huge).await, Err(NotTaken::TooLong { .. })));
-    assert!(matches!(scene.agent.stage(message("m-0", "0xaa", " \n")).await, Err(NotTaken::NoWords)));
+    let huge = message("m-0", "0xaa", &"x".repeat(MAX_BODY_BYTES + 1));
+    assert!(matches!(scene.agent.stage(huge).await, Err(StageError::TooLong { .. })));
+    assert!(matches!(scene.agent.stage(message("m-0", "0xaa", " \n")).await, Err(StageError::NoWords)));
     leave(&scene, "m-1", "0xaa", "one").await;
     leave(&scene, "m-2", "0xaa", "two").await;
     let third = scene.agent.stage(message("m-3", "0xaa", "three")).await.unwrap_err();
-    assert!(third.to_string().contains("2 messages of this sender wait already"), "{third}");
+    assert!(third.to_string().contains("2 messages of this sender are already pending"), "{third}");
     leave(&scene, "m-4", "0xbb", "one").await;
     let full = scene.agent.stage(message("m-5", "0xcc", "one")).await.unwrap_err();
-    assert!(full.to_string().contains("3 messages wait already"), "{full}");
+    assert!(full.to_string().contains("3 messages are already pending"), "{full}");
 }
 
 #[tokio::test]
-async fn messages_that_come_and_go_are_logged_without_their_words() {
+async fn inbox_messages_are_logged_without_text() {
     let scene = sovereign(answers_all(), "").await;
     leave(&scene, "m-1", "0xaa", "a secret plan").await;
     let ticked = scene.agent.tick().await.unwrap();
-    assert!(matches!(ticked, Ticked::Inbox { state: TurnState::Ended(Outcome::Done), .. }));
+    assert!(matches!(ticked, TickOutcome::Inbox { state: TurnState::Ended(Outcome::Done), .. }));
     let log = scene.log().await;
     let of =
         |name: &str| log.iter().find(|event| event.event.event_type.as_str() == name).unwrap().event.clone();

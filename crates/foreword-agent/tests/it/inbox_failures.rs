@@ -1,13 +1,13 @@
-//! Turns over the inbox that fail: the messages wait for another, and after some are set aside. Nothing is lost.
+//! Failing inbox turns: their messages stay pending, and are set aside after several failures.
 
-use foreword_agent::inbox::Ticked;
+use foreword_agent::background::inbox::TickOutcome;
 use foreword_core::sender::InboxState;
 use foreword_testkit::{Reply, Script};
 
 use crate::inbox_scene::{answered, answers_all, has_results, inbox_id, leave, outbox, sovereign, waiting};
 
-fn failed(ticked: &Ticked) -> (Vec<&str>, Vec<&str>) {
-    let Ticked::Inbox { messages, set_aside, error: Some(_), .. } = ticked else { panic!("{ticked:?}") };
+fn failed(ticked: &TickOutcome) -> (Vec<&str>, Vec<&str>) {
+    let TickOutcome::Inbox { messages, set_aside, error: Some(_), .. } = ticked else { panic!("{ticked:?}") };
     (messages.iter().map(|id| id.as_str()).collect(), set_aside.iter().map(|id| id.as_str()).collect())
 }
 
@@ -28,13 +28,13 @@ fn poisoned() -> Script {
 }
 
 #[tokio::test]
-async fn a_message_whose_turns_keep_failing_holds_nobody_else_up_for_long() {
+async fn failing_message_delays_others_only_briefly() {
     let scene = sovereign(poisoned(), "").await;
     leave(&scene, "poison", "0xmm", "\u{1f4a3}").await;
     leave(&scene, "good", "0xaa", "hello").await;
     let first = scene.agent.tick().await.unwrap();
     assert_eq!(failed(&first), (vec!["poison", "good"], vec![]));
-    // Both wait; what failed is tried by itself from now on, and waits longer each time.
+    // Both are pending; the failed one is retried alone, with a growing delay.
     let next = scene.agent.tick().await.unwrap();
     assert_eq!(failed(&next), (vec!["poison"], vec![]));
     let good = scene.agent.tick().await.unwrap();
@@ -51,7 +51,7 @@ async fn a_message_whose_turns_keep_failing_holds_nobody_else_up_for_long() {
 }
 
 #[tokio::test]
-async fn what_was_put_back_is_answered_by_a_turn_of_its_own() {
+async fn restored_message_gets_its_own_turn() {
     let failing = [Reply::status(400), Reply::status(400), Reply::status(400)];
     let scene = sovereign(Script::from(failing).then_always(Reply::text("Here you are.")), "").await;
     leave(&scene, "m-1", "0xaa", "hello").await;
@@ -65,11 +65,11 @@ async fn what_was_put_back_is_answered_by_a_turn_of_its_own() {
     assert_eq!(outbox(&scene.store).await.len(), 1);
 }
 
-/// What stands between the agent and its provider, not in any message.
+/// Failures of the environment, not of a message.
 const IN_THE_WAY: &str = "retry: { max_retries: 0, requeue: { max_attempts: 0 } }\n";
 
 #[tokio::test]
-async fn a_wrong_key_or_a_provider_that_is_away_sets_nobodys_message_aside() {
+async fn provider_failures_set_no_message_aside() {
     let replies = [401, 403, 429, 500, 529].map(Reply::status).into_iter().chain([Reply::hang_up()]);
     let script = replies.collect::<Vec<_>>();
     let scene = sovereign(Script::from(script).then_always(Reply::text("Here you are.")), IN_THE_WAY).await;
@@ -85,7 +85,7 @@ async fn a_wrong_key_or_a_provider_that_is_away_sets_nobodys_message_aside() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_can_not_be_made_leaves_the_messages_where_they_are() {
+async fn unbuildable_prompt_keeps_messages_pending() {
     let scene = sovereign(answers_all(), "prompt: { budget: { tokens: 10 } }\n").await;
     leave(&scene, "m-1", "0xaa", "hello").await;
     for attempts in 1..=4 {

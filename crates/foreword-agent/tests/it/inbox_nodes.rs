@@ -1,4 +1,4 @@
-//! The inbox with processes that die, and with several of them: each message is answered once.
+//! The inbox with crashing and concurrent processes: each message is answered once.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,14 +6,14 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use foreword_agent::inbox::Answering;
+use foreword_agent::background::inbox::InboxWorker;
 use foreword_core::id::OutboxId;
 use foreword_core::sender::{HistoryLimits, InboxState, SenderAddress};
 use foreword_core::store_url::StoreUrl;
 use foreword_core::turn_journal::TurnState;
 use foreword_store::location::Location;
 use foreword_store::mailboxes::{FinishedBatch, NewOutboxMessage, Unanswered};
-use foreword_testkit::{FakeProvider, Reply, Script};
+use foreword_testkit::{FakeProvider, Reply, Script, until};
 use serde_json::json;
 use tokio::runtime::Builder;
 
@@ -27,24 +27,20 @@ fn died_after_the_call() -> Scene {
     let life = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let reply = Reply::tool_call("inbox_reply", json!({ "message": "m-1", "text": "five" }));
     let script = Script::from([reply, Reply::silence()]).then_always(Reply::text("Done."));
-    let setting = Setting { lease: LEASE, ..Setting::default() };
-    let scene = life.block_on(Scene::set(script, setting, SOVEREIGN));
+    let scene = life.block_on(Scene::set(script, Setting::lease(LEASE), SOVEREIGN));
     life.block_on(async {
         leave(&scene, "m-1", "0xaa", "how much?").await;
         scene.agent.begin_tick().await.unwrap().unwrap();
-        while scene.provider.requests().len() < 2 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        scene.provider.until(|counts| counts.requests == 2).await;
     });
-    life.shutdown_background();
-    std::thread::sleep(LEASE);
+    life.shutdown_timeout(Duration::from_secs(5));
     scene
 }
 
 async fn goes_on(scene: &Scene) {
-    let node = scene.another(Setting { lease: LEASE, ..Setting::default() }).await;
+    let node = scene.another(Setting::lease(LEASE).later(LEASE)).await;
     let ticked = node.agent.tick().await.unwrap();
-    assert!(ticked.is_well(), "{ticked:?}");
+    assert!(ticked.succeeded(), "{ticked:?}");
     assert_eq!(outbox(&node.store).await, [("0xaa".to_owned(), "five".to_owned())]);
     let message = node.store.inbox_message(&inbox_id("m-1")).await.unwrap();
     assert_eq!((message.state, message.attempts), (InboxState::Consumed, 0));
@@ -52,22 +48,22 @@ async fn goes_on(scene: &Scene) {
 }
 
 #[test]
-fn an_answer_that_was_given_before_a_crash_goes_out_once() {
+fn reply_before_a_crash_is_sent_once() {
     let scene = died_after_the_call();
     let after = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     after.block_on(goes_on(&scene));
 }
 
 #[test]
-fn a_crash_between_the_answers_and_the_end_of_the_turn_is_harmless() {
+fn crash_between_replies_and_turn_end_is_harmless() {
     let scene = died_after_the_call();
     let after = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     after.block_on(async {
-        let node = scene.another(Setting { lease: LEASE, ..Setting::default() }).await;
+        let node = scene.another(Setting::lease(LEASE).later(LEASE)).await;
         let conversation =
             node.store.unfinished_turns("2030-01-01T00:00:00Z".parse().unwrap()).await.unwrap();
         let turn = conversation.into_iter().next().unwrap().id;
-        // What the process did last before it died: its answers are out, its turn has not ended.
+        // The last step before the crash: the replies are sent, the turn has not ended.
         let reply = NewOutboxMessage {
             id: OutboxId::new(format!("{turn}-r1")).unwrap(),
             recipient: SenderAddress::new("0xaa").unwrap(),
@@ -84,37 +80,31 @@ fn a_crash_between_the_answers_and_the_end_of_the_turn_is_harmless() {
         };
         node.store.finish_batch(batch).await.unwrap();
         node.agent.recover().await.unwrap();
-        let end = tokio::time::Instant::now() + Duration::from_secs(20);
-        while node.store.turn(&turn).await.unwrap().state == TurnState::Running {
-            assert!(tokio::time::Instant::now() < end, "nobody goes on with the turn");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        until("the turn is resumed", async || {
+            node.store.turn(&turn).await.unwrap().state != TurnState::Running
+        })
+        .await;
         assert_eq!(outbox(&node.store).await, [("0xaa".to_owned(), "five".to_owned())]);
         node.agent.shut_down().await;
     });
 }
 
 #[tokio::test]
-async fn what_comes_while_the_agent_runs_is_answered_and_no_turn_of_its_own_is_begun() {
+async fn inbox_worker_starts_no_autonomous_turn() {
     let scene = sovereign(answers_all(), "inbox: { gather_seconds: 0 }\n").await;
-    let answering = Answering::start(&scene.agent);
+    let answering = InboxWorker::start(&scene.agent);
     for number in 1..=3 {
         leave(&scene, &format!("m-{number}"), "0xaa", "hello").await;
-        let end = tokio::time::Instant::now() + Duration::from_secs(20);
-        while outbox(&scene.store).await.len() < number {
-            assert!(tokio::time::Instant::now() < end, "nobody answers");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        until("an answer", async || outbox(&scene.store).await.len() >= number).await;
     }
     answering.stop().await;
     leave(&scene, "m-4", "0xaa", "too late").await;
-    tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(scene.store.staged(10).await.unwrap().len(), 1);
     let autonomous = "autonomous".parse().unwrap();
     assert!(scene.store.conversation(&autonomous).await.unwrap().is_none());
 }
 
-/// A fresh database on the server the tests may use; `None` if they are told to do without.
+/// A new database on the test server; `None` if Postgres tests are skipped.
 fn database() -> Option<Location> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let url = match std::env::var("FOREWORD_TEST_POSTGRES") {
@@ -133,7 +123,7 @@ fn database() -> Option<Location> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_nodes_that_tick_at_once_on_postgres_answer_each_message_once() {
+async fn concurrent_ticks_on_postgres_answer_each_message_once() {
     let Some(location) = database() else { return };
     let folder = tempfile::tempdir().unwrap();
     let config = format!("{SOVEREIGN}retry: {{ base_delay_ms: 20, max_delay_ms: 100 }}\n");
@@ -148,7 +138,7 @@ async fn two_nodes_that_tick_at_once_on_postgres_answer_each_message_once() {
     }
     let work = |node: foreword_agent::agent::Agent| async move {
         while let Some(tick) = node.begin_batch().await.unwrap() {
-            assert!(node.end_tick(&tick).await.unwrap().is_well());
+            assert!(node.end_tick(&tick).await.unwrap().succeeded());
         }
     };
     tokio::join!(work(one.agent.clone()), work(other.agent.clone()));

@@ -1,6 +1,6 @@
 //! A sovereign agent whose model answers every message that waits, and ways to look at what it was sent.
 
-use foreword_agent::inbox::Ticked;
+use foreword_agent::background::inbox::TickOutcome;
 use foreword_core::id::InboxId;
 use foreword_core::provider::WireDialect;
 use foreword_core::sender::SenderAddress;
@@ -84,8 +84,8 @@ pub(crate) async fn leave(scene: &Scene, id: &str, sender: &str, body: &str) {
 }
 
 /// What a beat that answered messages came to: which, and what went out to whom.
-pub(crate) fn answered(ticked: &Ticked) -> (Vec<&str>, Vec<(&str, &str)>) {
-    let Ticked::Inbox { messages, replies, error: None, .. } = ticked else { panic!("{ticked:?}") };
+pub(crate) fn answered(ticked: &TickOutcome) -> (Vec<&str>, Vec<(&str, &str)>) {
+    let TickOutcome::Inbox { messages, replies, error: None, .. } = ticked else { panic!("{ticked:?}") };
     let sent = replies.iter().map(|reply| (reply.recipient.as_str(), reply.body.as_str())).collect();
     (messages.iter().map(InboxId::as_str).collect(), sent)
 }

@@ -1,7 +1,9 @@
 //! The agent, tested on real files, real processes and a real database.
 
-// `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
+// `cfg(test)` on the modules permits `unwrap` in helper functions.
 
+#[cfg(test)]
+mod autonomous_turns;
 #[cfg(test)]
 mod bash_confined;
 #[cfg(test)]
@@ -9,19 +11,21 @@ mod bash_limits;
 #[cfg(test)]
 mod cache_misses;
 #[cfg(test)]
-mod cancelling;
+mod cancellation;
 #[cfg(test)]
-mod compacting;
+mod compaction;
 #[cfg(test)]
-mod compacting_by_itself;
+mod compaction_automatic;
 #[cfg(test)]
-mod compacting_crashes;
+mod compaction_crashes;
 #[cfg(test)]
-mod compacting_prefix;
+mod compaction_prefix;
 #[cfg(test)]
-mod compacting_rightly;
+mod compaction_rules;
 #[cfg(test)]
-mod confirming;
+mod config_reload;
+#[cfg(test)]
+mod confirmation;
 #[cfg(test)]
 mod conversation_settings;
 #[cfg(test)]
@@ -30,8 +34,6 @@ mod crashes;
 mod damaged_store;
 #[cfg(test)]
 mod event_traces;
-#[cfg(test)]
-mod extending;
 #[cfg(test)]
 mod failing_sources;
 #[cfg(test)]
@@ -45,6 +47,8 @@ mod hostile;
 #[cfg(test)]
 mod inbox;
 #[cfg(test)]
+mod inbox_backoff;
+#[cfg(test)]
 mod inbox_failures;
 #[cfg(test)]
 mod inbox_isolation;
@@ -55,11 +59,9 @@ mod inbox_preview;
 #[cfg(test)]
 mod inbox_scene;
 #[cfg(test)]
-mod inbox_waiting;
-#[cfg(test)]
-mod last_night;
-#[cfg(test)]
 mod layer_and_skill_tools;
+#[cfg(test)]
+mod log_explanation;
 #[cfg(test)]
 mod log_tools;
 #[cfg(test)]
@@ -73,11 +75,11 @@ mod mcp_rules;
 #[cfg(test)]
 mod mcp_scene;
 #[cfg(test)]
-mod own_turns;
+mod message_queue;
 #[cfg(test)]
-mod queueing;
+mod node;
 #[cfg(test)]
-mod reloading;
+mod prefix_extension;
 #[cfg(test)]
 mod revoked_tools;
 #[cfg(test)]
@@ -93,7 +95,7 @@ mod schedules;
 #[cfg(test)]
 mod skills;
 #[cfg(test)]
-mod told;
+mod snapshot_text;
 #[cfg(test)]
 mod tool_scene;
 #[cfg(test)]
@@ -105,6 +107,6 @@ mod workflows;
 #[cfg(test)]
 mod workflows_crashes;
 #[cfg(test)]
-mod workflows_resumed;
+mod workflows_resume;
 #[cfg(test)]
 mod workflows_trust;

@@ -1,18 +1,18 @@
-//! Servers of tools that hang, flood, lie, die, change their minds or give orders: each costs the turn that called it an answer
-//! that says so, and nobody else anything.
+//! MCP servers that hang, flood, send invalid data, die, change their tools or inject instructions: only the calling
+//! turn is affected, by an error.
 
 use std::time::Duration;
 
+use foreword_agent::clock_and_rng::{ClockAndRng, Machine};
 use foreword_agent::mcp::ServerState;
-use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_core::turn_journal::Outcome;
-use foreword_testkit::Reply;
+use foreword_testkit::{Reply, eventually, until};
 use serde_json::json;
 
 use crate::mcp_scene::{HttpServer, failing, fake, named, ready, scene};
 use crate::scene::{Scene, Seen, Setting, alice, on};
 
-/// What the one call of a turn gave, if it was to fail and the turn went on.
+/// The error of the turn's only call; asserts that the turn succeeded.
 fn failure(seen: &Seen) -> &str {
     assert_eq!(seen.ending(), (Outcome::Done, None));
     let [(_, said, true)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
@@ -24,7 +24,7 @@ fn calls(tool: &str) -> [Reply; 2] {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_not_waited_for_longer_than_its_limit_and_is_told_so() {
+async fn hanging_server_call_times_out_and_is_cancelled() {
     let scene = scene(calls("hang"), &[fake(&[], "timeout_ms: 300")]).await;
     let seen = scene.say("c-1", alice(), "go").await;
     assert!(
@@ -38,7 +38,7 @@ async fn a_server_that_hangs_is_not_waited_for_longer_than_its_limit_and_is_told
 }
 
 #[tokio::test]
-async fn a_server_that_floods_is_ended_before_it_fills_the_memory_and_started_again() {
+async fn flooding_server_is_killed_and_restarted() {
     for tool in ["flood", "chatter"] {
         let scene = scene(calls(tool), &[fake(&[], "timeout_ms: 20000")]).await;
         let seen = scene.say("c-1", alice(), "go").await;
@@ -50,20 +50,17 @@ async fn a_server_that_floods_is_ended_before_it_fills_the_memory_and_started_ag
 }
 
 async fn loop_until_logged(scene: &Scene, words: &str) -> String {
-    for _ in 0..200 {
+    eventually(async || {
         let log = scene.log().await;
         let found =
             log.iter().find(|event| event.event.error.as_deref().is_some_and(|error| error.contains(words)));
-        if let Some(event) = found {
-            return format!("{:?}", event.event);
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("`{words}` is in no event");
+        found.map(|event| format!("{:?}", event.event)).ok_or(log)
+    })
+    .await
 }
 
 #[tokio::test]
-async fn an_endless_answer_over_http_is_cut_off_too() {
+async fn endless_http_response_is_cut_off() {
     let server = HttpServer::start(&[]);
     let scene = scene(calls("flood"), &[server.config("timeout_ms: 20000")]).await;
     let seen = scene.say("c-1", alice(), "go").await;
@@ -71,7 +68,7 @@ async fn an_endless_answer_over_http_is_cut_off_too() {
 }
 
 #[tokio::test]
-async fn a_megabyte_of_answer_is_cut_to_its_ends_and_that_is_logged() {
+async fn long_server_output_is_truncated_and_logged() {
     let scene = scene(calls("big"), &[fake(&[], "")]).await;
     let seen = scene.say("c-1", alice(), "go").await;
     let said = seen.results()[0].1;
@@ -81,7 +78,7 @@ async fn a_megabyte_of_answer_is_cut_to_its_ends_and_that_is_logged() {
 }
 
 #[tokio::test]
-async fn a_server_that_lies_about_its_schema_or_answers_nonsense_gives_an_error_like_any_other() {
+async fn invalid_server_response_is_an_error() {
     let lie = [Reply::tool_call("fake__lie", json!({ "number": 7 })), Reply::text("Well.")];
     for (replies, words) in [
         (lie, "the server `fake` says that it failed:"),
@@ -96,7 +93,7 @@ async fn a_server_that_lies_about_its_schema_or_answers_nonsense_gives_an_error_
 }
 
 #[tokio::test]
-async fn a_server_that_dies_on_a_call_takes_nothing_else_down_and_comes_back_with_the_same_tools() {
+async fn server_that_dies_during_a_call_is_restarted() {
     let replies = [
         Reply::tool_call("fake__die", json!({})),
         Reply::tool_call("other__echo", json!({ "text": "still here" })),
@@ -109,7 +106,7 @@ async fn a_server_that_dies_on_a_call_takes_nothing_else_down_and_comes_back_wit
     let seen = scene.say("c-1", alice(), "go").await;
     let [(_, broken, true), (_, fine, false)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
     assert!(broken.contains("broke off") && fine.contains("| still here"), "{broken} {fine}");
-    assert_eq!(scene.say("c-2", on("signal:carol"), "hello").await.words(), "Hello carol.");
+    assert_eq!(scene.say("c-2", on("signal:carol"), "hello").await.text(), "Hello carol.");
     let report = scene.server_is("fake", ready).await;
     assert!(report.last_words.iter().any(|line| line.starts_with("I can't go on\\u{1b}")), "{report:?}");
     loop_until_logged(&scene, "it ended with exit status: 3").await;
@@ -121,7 +118,7 @@ async fn a_server_that_dies_on_a_call_takes_nothing_else_down_and_comes_back_wit
 }
 
 #[tokio::test]
-async fn while_a_server_is_away_its_tools_stay_listed_and_a_call_says_to_try_later() {
+async fn unavailable_server_keeps_its_tools_listed() {
     let mut server = HttpServer::start(&[]);
     let replies = [
         Reply::text("Hello."),
@@ -142,11 +139,11 @@ async fn while_a_server_is_away_its_tools_stay_listed_and_a_call_says_to_try_lat
         "{:?}",
         seen.results()
     );
-    assert_eq!(scene.told_of(0), scene.told_of(3));
+    assert_eq!(scene.offered_tools(0), scene.offered_tools(3));
 }
 
 #[tokio::test]
-async fn servers_that_never_come_up_cost_a_turn_no_more_than_their_time_to_start() {
+async fn servers_that_never_start_delay_a_turn_once() {
     let soon = "start_timeout_ms: 700";
     let servers = [
         named("silent", &["silent"], soon),
@@ -172,14 +169,18 @@ async fn servers_that_never_come_up_cost_a_turn_no_more_than_their_time_to_start
 }
 
 #[tokio::test]
-async fn a_turn_that_waits_for_a_server_to_start_keeps_its_lease_and_can_be_stopped() {
+async fn turn_waiting_for_a_server_keeps_its_lease() {
     let yaml = format!("tools:\n  mcp:\n{}", fake(&["silent"], "start_timeout_ms: 60000"));
-    let setting = Setting { lease: Duration::from_millis(1_500), ..Setting::default() };
-    let scene = Scene::set([Reply::text("Too late.")], setting, &yaml).await;
+    let lease = Duration::from_millis(1_500);
+    let scene = Scene::set([Reply::text("Too late.")], Setting::lease(lease), &yaml).await;
     let receipt = scene.send("c-1", alice(), "go").await;
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    let now = (&Machine as &dyn Surroundings).timestamp();
-    assert_eq!(scene.store.unfinished_turns(now).await.unwrap(), [], "nobody may take it over");
+    let now = || (&Machine as &dyn ClockAndRng).timestamp();
+    let expired = async |at| scene.store.unfinished_turns(at).await.unwrap();
+    let much_later = now().plus(lease * 100);
+    until("the turn begins", async || !expired(much_later).await.is_empty()).await;
+    // The first lease ends before.
+    let at = now().plus(lease);
+    until("the lease is renewed", async || expired(at).await.is_empty()).await;
     assert_eq!(scene.provider.requests().len(), 0, "it waits");
     scene.agent.cancel(&receipt.message.message.conversation);
     let stopped = tokio::time::timeout(Duration::from_secs(4), scene.follow(receipt)).await;
@@ -187,22 +188,22 @@ async fn a_turn_that_waits_for_a_server_to_start_keeps_its_lease_and_can_be_stop
 }
 
 #[tokio::test]
-async fn a_server_that_takes_longer_than_a_turn_waits_is_done_without() {
+async fn slow_server_is_left_out_of_the_turn() {
     let servers = [fake(&["silent"], "start_timeout_ms: 60000"), named("other", &[], "")];
     let scene = scene([Reply::text("Without it.")], &servers).await;
     let seen = scene.say("c-1", alice(), "go").await;
-    assert_eq!(seen.words(), "Without it.");
-    assert!(scene.told_of(0).contains(&"other__echo".to_owned()), "{:?}", scene.told_of(0));
+    assert_eq!(seen.text(), "Without it.");
+    assert!(scene.offered_tools(0).contains(&"other__echo".to_owned()), "{:?}", scene.offered_tools(0));
     assert_eq!(scene.report("fake").state, ServerState::Starting);
 }
 
 #[tokio::test]
-async fn a_server_that_says_again_what_it_offers_is_in_the_log_once() {
+async fn repeated_tool_list_is_logged_once() {
     let again = Reply::tool_call("fake__echo", json!({ "text": "list again" }));
     let change = Reply::tool_call("fake__change", json!({}));
     let scene = scene([again, Reply::text("Well."), change, Reply::text("Well.")], &[fake(&[], "")]).await;
     scene.say("c-1", alice(), "go").await;
-    // It is asked at most once a second.
+    // Polled at most once a second.
     tokio::time::sleep(Duration::from_secs(3)).await;
     scene.say("c-1", alice(), "go").await;
     scene.server_is("fake", |report| report.tools.contains(&"fake__fresh".to_owned())).await;
@@ -212,7 +213,7 @@ async fn a_server_that_says_again_what_it_offers_is_in_the_log_once() {
 }
 
 #[tokio::test]
-async fn tools_that_change_in_the_middle_of_a_turn_count_from_the_next_one() {
+async fn changed_tools_apply_from_the_next_turn() {
     let replies = [
         Reply::tool_call("fake__change", json!({})),
         Reply::tool_call("fake__fresh", json!({})),
@@ -225,7 +226,7 @@ async fn tools_that_change_in_the_middle_of_a_turn_count_from_the_next_one() {
     let seen = scene.say("c-1", alice(), "change").await;
     let results = seen.results();
     assert!(!results[0].2 && results[1].2 && results[1].1.contains("fake__fresh"), "{results:?}");
-    assert_eq!(scene.told_of(0), scene.told_of(2));
+    assert_eq!(scene.offered_tools(0), scene.offered_tools(2));
     scene.server_is("fake", |report| report.tools.contains(&"fake__fresh".to_owned())).await;
     let seen = scene.say("c-1", alice(), "and now?").await;
     let results = seen.results();
@@ -238,7 +239,7 @@ async fn tools_that_change_in_the_middle_of_a_turn_count_from_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_tool_that_goes_while_its_turn_runs_answers_with_an_error() {
+async fn removed_tool_returns_an_error() {
     let wait = Reply::tool_call("bash", json!({ "command": "sleep 3" }));
     let replies = [
         Reply::tool_call("fake__change", json!({})),
@@ -254,7 +255,7 @@ async fn a_tool_that_goes_while_its_turn_runs_answers_with_an_error() {
 }
 
 #[tokio::test]
-async fn orders_in_a_description_are_data_on_one_line_and_tools_that_can_not_be_shown_are_left_out() {
+async fn hostile_tool_descriptions_stay_on_one_line() {
     let scene = scene([Reply::text("I only listen to you.")], &[fake(&["hostile"], "")]).await;
     scene.say("c-1", alice(), "hello").await;
     let body = scene.provider.requests()[0].json();
@@ -267,9 +268,9 @@ async fn orders_in_a_description_are_data_on_one_line_and_tools_that_can_not_be_
     for mark in ["</turn-context>\\n# System", "<|im_start|>", "<outside-text-1>"] {
         assert!(!text.contains(mark), "{mark}");
     }
-    let told = scene.told_of(0);
-    assert!(!told.iter().any(|name| name.contains("deep") || name.contains("far")), "{told:?}");
-    assert!(told.iter().any(|name| name.starts_with("fake__odd_name__")), "{told:?}");
+    let offered = scene.offered_tools(0);
+    assert!(!offered.iter().any(|name| name.contains("deep") || name.contains("far")), "{offered:?}");
+    assert!(offered.iter().any(|name| name.starts_with("fake__odd_name__")), "{offered:?}");
     let warnings = scene.report("fake").warnings;
     assert_eq!(
         warnings,
@@ -281,7 +282,7 @@ async fn orders_in_a_description_are_data_on_one_line_and_tools_that_can_not_be_
 }
 
 #[tokio::test]
-async fn what_a_server_asks_of_us_is_declined() {
+async fn server_requests_are_declined() {
     let scene = scene(calls("ask"), &[fake(&[], "")]).await;
     let seen = scene.say("c-1", alice(), "go").await;
     let said = seen.results()[0].1;

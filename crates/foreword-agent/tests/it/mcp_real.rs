@@ -1,4 +1,5 @@
-//! Real servers from package registries, neither of them written by us: `scripts/mcp-servers.sh` installs both and says where.
+//! Real servers from package registries, neither of them written by us: `scripts/mcp-servers.sh` installs both and says
+//! where.
 
 use foreword_testkit::Reply;
 use serde_json::json;
@@ -13,7 +14,7 @@ fn installed(variable: &str) -> String {
 
 #[tokio::test]
 #[ignore = "needs servers from PyPI and npm: run `scripts/mcp-servers.sh`"]
-async fn the_time_server_from_pypi_tells_the_time_in_a_whole_turn() {
+async fn pypi_time_server_works_in_a_turn() {
     let command = installed("FOREWORD_TEST_MCP_TIME");
     let arguments = json!({ "source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo" });
     let replies = [Reply::tool_call("time__convert_time", arguments), Reply::text("Nine in the evening.")];
@@ -33,7 +34,7 @@ async fn the_time_server_from_pypi_tells_the_time_in_a_whole_turn() {
 
 #[tokio::test]
 #[ignore = "needs servers from PyPI and npm: run `scripts/mcp-servers.sh`"]
-async fn the_filesystem_server_from_npm_reads_a_file_and_refuses_what_lies_outside() {
+async fn npm_filesystem_server_works_in_a_turn() {
     let script = installed("FOREWORD_TEST_MCP_FILES");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap();

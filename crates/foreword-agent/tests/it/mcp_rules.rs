@@ -1,9 +1,9 @@
-//! Rules about tools of servers that stand outside the servers' own section: what the model is told of and what is run for it are
-//! the same.
+//! Tool rules outside of the MCP section: the model is offered exactly the tools that can run.
 
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_core::provider::WireDialect;
 use foreword_testkit::{Reply, Script};
+use foreword_workspace::speaker::Speaker;
 use serde_json::json;
 
 use crate::mcp_scene::{fake, named};
@@ -19,7 +19,7 @@ const RULES: &str =
     "  disabled: [fake__die, \"more__*\"]\n  trust: { \"fake__*\": inner, fake__fail: full }\n";
 
 #[tokio::test]
-async fn a_tool_of_a_server_that_is_off_or_needs_more_trust_is_neither_told_of_nor_run() {
+async fn disabled_server_tool_is_neither_listed_nor_run() {
     let replies = [
         Reply::text("One."),
         Reply::text("Two."),
@@ -34,8 +34,9 @@ async fn a_tool_of_a_server_that_is_off_or_needs_more_trust_is_neither_told_of_n
         scene.say(&format!("c-{at}"), on(channel), "hello").await;
     }
     let names = ["fake__echo", "fake__fail", "fake__die", "more__echo"];
-    let told = [0, 1, 2].map(|at| names.map(|name| scene.told_of(at).iter().any(|told| told == name)));
-    assert_eq!(told, [[true, true, false, false], [true, false, false, false], [false; 4]]);
+    let is_offered = [0, 1, 2]
+        .map(|at| names.map(|name| scene.offered_tools(at).iter().any(|is_offered| is_offered == name)));
+    assert_eq!(is_offered, [[true, true, false, false], [true, false, false, false], [false; 4]]);
     let seen = scene.say("c-1", on("signal:bob"), "try them").await;
     let mut results = seen.results();
     results.sort_unstable();
@@ -48,7 +49,7 @@ async fn a_tool_of_a_server_that_is_off_or_needs_more_trust_is_neither_told_of_n
 }
 
 #[tokio::test]
-async fn an_agents_own_rules_hold_for_it_besides_those_for_all() {
+async fn agent_tool_rules_add_to_the_global_ones() {
     let agents = "\
 agents:
   clerk:
@@ -57,7 +58,7 @@ agents:
     let replies = [
         Reply::text("One."),
         Reply::tool_call("fake__echo", json!({ "text": "hi" })),
-        // What a server says is from outside, so the next call is one of a tainted turn.
+        // Server output taints the turn.
         Reply::tool_call("fake__preach", json!({})),
         Reply::tool_call("fake__preach", json!({})),
         Reply::text("Two."),
@@ -65,7 +66,10 @@ agents:
     ];
     let scene = scene(replies, RULES, agents).await;
     scene.say("c-1", alice(), "hello").await;
-    let clerk = |channel: &str| Occasion { agent: Some("clerk".into()), ..on(channel) };
+    let clerk = |channel: &str| TurnOrigin {
+        speaker: Speaker { agent: Some("clerk".into()), ..on(channel).speaker.clone() },
+        ..on(channel)
+    };
     let seen = scene.say("c-2", clerk("signal:bob"), "try them").await;
     let [("fake__echo", off, true), ("fake__preach", _, false), ("fake__preach", refused, true)] =
         seen.results()[..]
@@ -74,9 +78,9 @@ agents:
     };
     assert!(off.contains("there is no tool `fake__echo`"), "{off}");
     assert!(refused.contains("`fake__preach` is sensitive"), "{refused}");
-    let has_echo = |at: usize| scene.told_of(at).contains(&"fake__echo".to_owned());
+    let has_echo = |at: usize| scene.offered_tools(at).contains(&"fake__echo".to_owned());
     assert_eq!([0, 1].map(has_echo), [true, false]);
-    // A rule of its own that asks for less than the one for all opens nothing.
+    // A weaker rule of the agent does not override the global one.
     scene.say("c-3", clerk("signal:carol"), "hello").await;
-    assert_eq!(scene.told_of(5), Vec::<String>::new());
+    assert_eq!(scene.offered_tools(5), Vec::<String>::new());
 }

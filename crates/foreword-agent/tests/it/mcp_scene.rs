@@ -1,13 +1,12 @@
-//! Servers of tools for tests: a script that can do everything wrong, over standard input and output or over HTTP.
+//! MCP servers for tests: a script with configurable faults, over stdio or HTTP.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use foreword_agent::mcp::{ServerReport, ServerState};
 use foreword_core::provider::WireDialect;
-use foreword_testkit::Script;
+use foreword_testkit::{Script, eventually};
 
 use crate::scene::Scene;
 
@@ -83,18 +82,15 @@ impl Scene {
 
     /// Waits until a server is as it should be.
     pub(crate) async fn server_is(&self, server: &str, is: impl Fn(&ServerReport) -> bool) -> ServerReport {
-        for _ in 0..1_200 {
+        eventually(async || {
             let report = self.report(server);
-            if is(&report) {
-                return report;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("it never was: {:?}", self.report(server));
+            if is(&report) { Ok(report) } else { Err(report) }
+        })
+        .await
     }
 
     /// The tools of the server `fake` that the request at `at` told the model of.
-    pub(crate) fn told_of(&self, at: usize) -> Vec<String> {
+    pub(crate) fn offered_tools(&self, at: usize) -> Vec<String> {
         let body = self.provider.requests()[at].json();
         let names =
             body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned());

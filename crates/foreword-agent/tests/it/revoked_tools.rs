@@ -1,15 +1,14 @@
-//! Tools that are taken away while a turn is under way: what goes on after a crash or behind a summary keeps to what is allowed
-//! by then, and gains nothing.
+//! Tools that are revoked during a turn: after a crash or a compaction only the currently permitted tools run.
 
 use std::time::Duration;
 
-use foreword_agent::feed::Progress;
+use foreword_agent::conversation::feed::Progress;
 use foreword_core::message::{ContentBlock, Message, Role};
 use foreword_core::turn_journal::Outcome;
 use foreword_testkit::{Received, Reply, Script};
 use serde_json::json;
 
-use crate::crashes::{LEASE, runtime, setting, settled, words};
+use crate::crashes::{crash, runtime, setting, settled, successor, texts};
 use crate::scene::{Scene, alice, configuration};
 use crate::well_formed::all_well_formed;
 
@@ -29,7 +28,7 @@ fn has_run(scene: &Scene) -> bool {
     scene.folder.path().join("ran.txt").exists()
 }
 
-/// Whether the model was told of `bash`, and of `write_file`.
+/// Whether the request offers `bash` and `write_file`.
 fn told_of(request: &Received) -> [bool; 2] {
     let tools = request.json()["tools"].to_string();
     ["\"bash\"", "\"write_file\""].map(|name| tools.contains(name))
@@ -45,7 +44,7 @@ fn results(messages: &[Message]) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn a_tool_switched_off_between_a_crash_and_the_resumption_is_not_run() {
+fn tool_revoked_after_a_crash_is_not_run() {
     let life = runtime();
     let script = Script::from([
         Reply::tool_call("memory_search", json!({ "query": "Carol birthday" })),
@@ -58,16 +57,15 @@ fn a_tool_switched_off_between_a_crash_and_the_resumption_is_not_run() {
         scene.send("c-1", alice(), "do it").await;
         scene.provider.until(|counts| counts.requests == 2).await;
     });
-    life.shutdown_background();
+    crash(life);
     switch_tools(&scene);
-    std::thread::sleep(LEASE);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
         let requests = scene.provider.requests();
         all_well_formed(&requests);
         assert_eq!([1, 2, 3].map(|at| told_of(&requests[at])), [[true, false], [false; 2], [false; 2]]);
-        assert_eq!(words(&messages, Role::Assistant), ["It is not to be."]);
+        assert_eq!(texts(&messages, Role::Assistant), ["It is not to be."]);
         let (refused, is_error) = &results(&messages)[0];
         assert!(*is_error && refused.contains("there is no tool `bash`"), "{refused}");
         assert!(!has_run(&scene));
@@ -75,9 +73,9 @@ fn a_tool_switched_off_between_a_crash_and_the_resumption_is_not_run() {
 }
 
 #[test]
-fn a_call_that_waited_for_the_owner_when_its_tool_was_taken_away_is_answered_and_not_run() {
+fn tool_revoked_during_confirmation_is_not_run() {
     let life = runtime();
-    // What a command prints is from outside, so the owner is asked about the next one.
+    // Command output taints the turn, so the next call needs a confirmation.
     let script = Script::from([
         Reply::tool_call("bash", json!({ "command": "echo hello" })),
         writing_a_file(),
@@ -96,13 +94,12 @@ fn a_call_that_waited_for_the_owner_when_its_tool_was_taken_away_is_answered_and
             }
         }
     });
-    life.shutdown_background();
+    crash(life);
     switch_tools(&scene);
-    std::thread::sleep(LEASE);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let messages = settled(&node).await;
-        assert_eq!(words(&messages, Role::Assistant), ["Then not."]);
+        assert_eq!(texts(&messages, Role::Assistant), ["Then not."]);
         let gone = ("not run: the tool `bash` is no longer available.".to_owned(), true);
         assert!(results(&messages).contains(&gone), "{:?}", results(&messages));
         let requests = scene.provider.requests();
@@ -113,7 +110,7 @@ fn a_call_that_waited_for_the_owner_when_its_tool_was_taken_away_is_answered_and
 }
 
 #[tokio::test]
-async fn a_tool_switched_off_while_the_history_is_made_shorter_is_not_run_behind_it() {
+async fn tool_revoked_during_compaction_is_not_run() {
     let script = Script::from([
         Reply::text("Noted."),
         Reply::status(400).message("prompt is too long: 210000 tokens > 200000 maximum"),
@@ -128,7 +125,7 @@ async fn a_tool_switched_off_while_the_history_is_made_shorter_is_not_run_behind
     switch_tools(&scene);
     scene.workspace.refresh();
     let seen = scene.follow(receipt).await;
-    assert_eq!((seen.words().as_str(), seen.ending()), ("It is not to be.", (Outcome::Done, None)));
+    assert_eq!((seen.text().as_str(), seen.ending()), ("It is not to be.", (Outcome::Done, None)));
     let requests = scene.provider.requests();
     assert_eq!([1, 3, 4].map(|at| told_of(&requests[at])), [[true, false], [false; 2], [false; 2]]);
     let [("bash", refused, true)] = seen.results()[..] else { panic!("{:?}", seen.results()) };

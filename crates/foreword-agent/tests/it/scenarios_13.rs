@@ -1,6 +1,6 @@
-//! Seed 001, section 13: the prompt of an agent on its own machine, as a provider is really sent it.
+//! Seed 001, section 13: the prompt of a local agent, as sent to the provider.
 
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_store::conversation_settings::ConversationSettings;
 use foreword_testkit::Reply;
 use serde_json::Value;
@@ -31,7 +31,7 @@ async fn machine(files: &[(&str, &str)]) -> Scene {
     scene
 }
 
-async fn sent(scene: &Scene, occasion: Occasion) -> (String, Vec<String>) {
+async fn sent(scene: &Scene, occasion: TurnOrigin) -> (String, Vec<String>) {
     scene.say("c-1", occasion, "go on").await;
     let body = scene.provider.requests().last().unwrap().json();
     let texts = |part: &Value| part.as_array().unwrap().clone();
@@ -42,13 +42,13 @@ async fn sent(scene: &Scene, occasion: Occasion) -> (String, Vec<String>) {
 }
 
 #[tokio::test]
-async fn s13_1_the_request_begins_with_the_identity_of_the_configuration() {
+async fn s13_1_request_starts_with_the_configured_identity() {
     let (system, _) = sent(&machine(&[]).await, alice()).await;
     assert!(system.starts_with("You keep this machine."), "{system}");
 }
 
 #[tokio::test]
-async fn s13_2_every_tool_the_request_offers_is_described_in_its_prompt() {
+async fn s13_2_every_offered_tool_is_described() {
     let (system, tools) = sent(&machine(&[]).await, alice()).await;
     assert!(tools.contains(&"bash".to_owned()) && tools.is_sorted(), "{tools:?}");
     for tool in tools {
@@ -57,7 +57,7 @@ async fn s13_2_every_tool_the_request_offers_is_described_in_its_prompt() {
 }
 
 #[tokio::test]
-async fn s13_3_workflows_are_in_the_request_when_there_are_any() {
+async fn s13_3_configured_workflows_are_in_the_request() {
     let with = machine(&[("workflows/disk-report.yaml", WORKFLOW)]).await;
     let (system, _) = sent(&with, alice()).await;
     assert!(system.contains("## Available Workflows\n\n- **disk-report**: Find out"), "{system}");
@@ -66,7 +66,7 @@ async fn s13_3_workflows_are_in_the_request_when_there_are_any() {
 }
 
 #[tokio::test]
-async fn s13_4_instructions_of_one_session_are_in_its_requests_and_in_no_other() {
+async fn s13_4_session_instructions_are_in_their_session_only() {
     let scene = machine(&[]).await;
     let settings = ConversationSettings {
         session_instructions: Some("Only look.".to_owned()),
@@ -88,14 +88,14 @@ async fn s13_5_custom_instructions_close_the_system_prompt() {
 }
 
 #[tokio::test]
-async fn s13_6_without_custom_instructions_the_turn_is_answered_all_the_same() {
+async fn s13_6_turn_works_without_custom_instructions() {
     let scene = machine(&[]).await;
     let (system, _) = sent(&scene, alice()).await;
     assert!(system.starts_with("You keep this machine.") && !system.contains("instructions.md"), "{system}");
 }
 
 #[tokio::test]
-async fn s13_7_a_tool_that_is_switched_off_and_on_again_is_gone_and_back_without_a_restart() {
+async fn s13_7_tool_switch_applies_without_a_restart() {
     let scene = machine(&[]).await;
     let write = |more: &str| {
         std::fs::write(scene.folder.path().join("foreword.yaml"), configuration(more)).unwrap();

@@ -1,4 +1,4 @@
-//! Seed 001, section 14: what a turn leaves in the log. How the log is written to files and filtered is tested elsewhere.
+//! Seed 001, section 14: the events of a turn. Log files and filters are tested elsewhere.
 
 use foreword_core::event::{Level, StoredEvent};
 use foreword_core::message::Usage;
@@ -16,7 +16,7 @@ fn metadata(event: &StoredEvent) -> &Value {
 }
 
 #[tokio::test]
-async fn s14_1_every_turn_is_logged_when_it_starts_and_when_it_ends() {
+async fn s14_1_turn_start_and_end_are_logged() {
     let scene = Scene::new([Reply::text("One."), Reply::status(401), Reply::text("Three.")]).await;
     for text in ["first", "second", "third"] {
         scene.say("c-1", alice(), text).await;
@@ -33,7 +33,7 @@ async fn s14_1_every_turn_is_logged_when_it_starts_and_when_it_ends() {
 }
 
 #[tokio::test]
-async fn s14_1_a_turn_whose_prompt_can_not_be_made_is_logged_too_and_said_to_have_failed() {
+async fn s14_1_turn_without_a_prompt_is_logged_as_failed() {
     let scene = Scene::new(Reply::text("Never.")).await;
     let tiny = crate::scene::configuration("prompt: { budget: { tokens: 10 } }\n");
     std::fs::write(scene.folder.path().join("foreword.yaml"), tiny).unwrap();
@@ -48,7 +48,7 @@ async fn s14_1_a_turn_whose_prompt_can_not_be_made_is_logged_too_and_said_to_hav
 }
 
 #[tokio::test]
-async fn s14_2_tool_calls_are_logged_with_name_duration_and_whether_they_failed() {
+async fn s14_2_tool_calls_log_name_duration_and_failure() {
     let scene = Scene::new([
         Reply::tool_call("memory_search", json!({ "query": "Carol" }))
             .and_tool_call("memory_get", json!({ "path": "memory/social/nobody.md" })),
@@ -68,7 +68,7 @@ async fn s14_2_tool_calls_are_logged_with_name_duration_and_whether_they_failed(
 }
 
 #[tokio::test]
-async fn s14_3_the_end_of_a_turn_says_how_many_tokens_it_took_in_all_its_calls() {
+async fn s14_3_turn_end_has_the_tokens_of_all_calls() {
     let usage = |input, output| Usage { input, output, cache_read: 7, ..Usage::default() };
     let scene = Scene::new([
         Reply::tool_call("memory_search", json!({ "query": "Carol" })).usage(usage(100, 20)),
@@ -84,7 +84,7 @@ async fn s14_3_the_end_of_a_turn_says_how_many_tokens_it_took_in_all_its_calls()
 }
 
 #[tokio::test]
-async fn s14_3_what_a_stream_took_before_it_broke_is_counted_and_paid() {
+async fn s14_3_tokens_of_a_broken_stream_are_counted() {
     let usage = Usage { input: 1_000, output: 2, ..Usage::default() };
     let whole = Scene::new([Reply::text("One two.").usage(usage)]).await;
     let broken = Scene::new([Reply::cut_after("One ").usage(usage), Reply::text("two.").usage(usage)]).await;
@@ -100,7 +100,7 @@ async fn s14_3_what_a_stream_took_before_it_broke_is_counted_and_paid() {
 }
 
 #[tokio::test]
-async fn s14_5_a_providers_errors_are_logged_with_its_name_the_status_and_the_attempt() {
+async fn s14_5_provider_errors_are_logged_with_status_and_attempt() {
     let scene = Scene::new([Reply::status(529), Reply::status(503), Reply::text("Here.")]).await;
     scene.say("c-1", alice(), "hello").await;
     let log = scene.log().await;
@@ -114,7 +114,7 @@ async fn s14_5_a_providers_errors_are_logged_with_its_name_the_status_and_the_at
 }
 
 #[tokio::test]
-async fn s14_8_a_tool_that_is_not_run_is_logged_with_the_reason() {
+async fn s14_8_skipped_tool_call_logs_its_reason() {
     let command = json!({ "command": "rm -rf /" });
     let scene = Scene::new([
         Reply::tool_call("bash", command.clone()),

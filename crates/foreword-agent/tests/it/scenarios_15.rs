@@ -1,4 +1,4 @@
-//! Seed 001, section 15: what becomes of errors. Schedules are tested elsewhere.
+//! Seed 001, section 15: error handling. Schedules are tested elsewhere.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn errors(scene: &Scene) -> Vec<(Level, u64, Option<u64>)> {
     errors.map(of).collect()
 }
 
-/// The base delay is 200 ms, the longest 500 ms: what is waited for longer was asked for.
+/// The base delay is 200 ms, the maximum 500 ms: longer delays come from `retry-after`.
 const SLOWER: &str = "retry: { base_delay_ms: 200, max_delay_ms: 500 }\n";
 
 async fn slower(replies: Vec<Reply>) -> Scene {
@@ -29,10 +29,10 @@ async fn slower(replies: Vec<Reply>) -> Scene {
 }
 
 #[tokio::test]
-async fn s15_1_a_429_is_tried_again_with_a_delay_that_doubles_up_to_a_limit() {
+async fn s15_1_rate_limit_is_retried_with_exponential_backoff() {
     let scene = slower([vec![Reply::status(429); 3], vec![Reply::text("Here.")]].concat()).await;
     let seen = scene.say("c-1", alice(), "hello").await;
-    assert_eq!((seen.words().as_str(), seen.ending().0), ("Here.", Outcome::Done));
+    assert_eq!((seen.text().as_str(), seen.ending().0), ("Here.", Outcome::Done));
     let delays: Vec<u64> = errors(&scene).await.iter().map(|(_, _, delay)| delay.unwrap()).collect();
     // Half of it is chance; a millisecond passes until it is logged.
     for (delay, longest) in delays.iter().zip([200, 400, 500]) {
@@ -46,7 +46,7 @@ async fn s15_1_a_429_is_tried_again_with_a_delay_that_doubles_up_to_a_limit() {
 }
 
 #[tokio::test]
-async fn s15_2_a_429_with_retry_after_uses_the_header_as_the_delay() {
+async fn s15_2_retry_after_header_sets_the_delay() {
     let scene = slower(vec![Reply::status(429).header("retry-after", "1"), Reply::text("Here.")]).await;
     let seen = scene.say("c-1", alice(), "hello").await;
     assert_eq!(seen.statuses(), ["Rate limited. Retrying in 1s..."]);
@@ -55,7 +55,7 @@ async fn s15_2_a_429_with_retry_after_uses_the_header_as_the_delay() {
 }
 
 #[tokio::test]
-async fn s15_2_a_429_with_a_date_waits_until_then() {
+async fn s15_2_retry_after_date_is_awaited() {
     let date = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(3);
     let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).unwrap();
     let scene = slower(vec![Reply::status(429).header("retry-after", date), Reply::text("Here.")]).await;
@@ -75,7 +75,7 @@ async fn s15_3_a_401_fails_at_once() {
 }
 
 #[tokio::test]
-async fn s15_4_when_all_retries_are_used_up_the_user_is_told() {
+async fn s15_4_exhausted_retries_are_shown_to_the_user() {
     let scene = Scene::new(Reply::status(503).message("down for repairs")).await;
     let seen = scene.say("c-1", alice(), "hello").await;
     assert_eq!(scene.provider.requests().len(), 4);
@@ -86,7 +86,7 @@ async fn s15_4_when_all_retries_are_used_up_the_user_is_told() {
 }
 
 #[tokio::test]
-async fn s15_5_each_attempt_is_logged_with_its_number_and_delay() {
+async fn s15_5_each_attempt_logs_number_and_delay() {
     let scene = Scene::new(Reply::status(500)).await;
     scene.say("c-1", alice(), "hello").await;
     let errors = errors(&scene).await;
@@ -98,7 +98,7 @@ async fn s15_5_each_attempt_is_logged_with_its_number_and_delay() {
 }
 
 #[tokio::test]
-async fn s15_6_a_status_is_shown_for_each_wait_before_the_words() {
+async fn s15_6_status_precedes_the_text_for_each_wait() {
     let scene = Scene::new([Reply::status(429), Reply::status(500), Reply::text("Here.")]).await;
     let seen = scene.say("c-1", alice(), "hello").await;
     assert_eq!(
@@ -108,11 +108,11 @@ async fn s15_6_a_status_is_shown_for_each_wait_before_the_words() {
 }
 
 #[tokio::test]
-async fn s15_7_the_session_is_usable_after_a_provider_error() {
+async fn s15_7_session_is_usable_after_a_provider_error() {
     let scene = Scene::new([Reply::status(401), Reply::text("Back again.")]).await;
     scene.say("c-1", alice(), "first").await;
     let seen = scene.say("c-1", alice(), "second").await;
-    assert_eq!((seen.words().as_str(), seen.ending()), ("Back again.", (Outcome::Done, None)));
+    assert_eq!((seen.text().as_str(), seen.ending()), ("Back again.", (Outcome::Done, None)));
     let requests = scene.provider.requests();
     all_well_formed(&requests);
     let said = requests[1].conversation();
@@ -120,10 +120,10 @@ async fn s15_7_the_session_is_usable_after_a_provider_error() {
 }
 
 #[tokio::test]
-async fn s15_9_a_network_that_is_silent_is_tried_again() {
+async fn s15_9_silent_network_is_retried() {
     let setting = Setting { patience: Duration::from_millis(300), ..Setting::default() };
     let scene = Scene::set([Reply::silence(), Reply::text("Here.")], setting, "").await;
     let seen = scene.say("c-1", alice(), "hello").await;
     assert_eq!(seen.statuses(), ["No answer in time. Retrying in 1s..."]);
-    assert_eq!((seen.words().as_str(), seen.ending().0), ("Here.", Outcome::Done));
+    assert_eq!((seen.text().as_str(), seen.ending().0), ("Here.", Outcome::Done));
 }

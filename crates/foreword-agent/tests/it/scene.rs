@@ -1,41 +1,24 @@
 //! A whole agent for tests: a workspace on disk, a database, the built-in tools, and models reached over real HTTP from
 //! a provider that follows a script.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_agent::agent::{Agent, Receipt};
-use foreword_agent::feed::Progress;
-use foreword_agent::inbound::{Inbound, Occasion, Watched};
-use foreword_agent::mcp::{McpWorld, Servers};
-use foreword_agent::memory::Memory;
-use foreword_agent::models::Models;
-use foreword_agent::shared::{Parts, into_store};
-use foreword_agent::surroundings::{Machine, Surroundings};
-use foreword_agent::tool::ToolSource;
-use foreword_agent::tools::bash::BashSettings;
-use foreword_agent::tools::{self, ToolSettings};
+use foreword_agent::agent::Receipt;
+use foreword_agent::conversation::feed::Progress;
+use foreword_agent::conversation::inbound::{Attendance, Inbound, TurnOrigin};
 use foreword_core::event::StoredEvent;
 use foreword_core::id::ConversationId;
-use foreword_core::model::{Model, ModelError};
-use foreword_core::models::ModelId;
-use foreword_core::provider::{OFFLINE, Secret, Timeouts, WireDialect};
-use foreword_core::retry::RetryPolicy;
+use foreword_core::provider::WireDialect;
 use foreword_core::turn_journal::Outcome;
-use foreword_observe::recorder::Recorder;
-use foreword_observe::redact::{RedactionRules, Redactor};
 use foreword_prompt::trust::Trust;
-use foreword_providers::HttpModel;
-use foreword_providers::offline::OfflineModel;
-use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
-use foreword_store::location::Location;
-use foreword_store::store::Store;
+use foreword_store::events::{EventFilter, EventPage};
 use foreword_testkit::{FakeProvider, Script};
-use foreword_workspace::config::Config;
-use foreword_workspace::workspace::{Environment, Workspace};
+use foreword_workspace::speaker::Speaker;
 
-/// The people and the patience of every test; a provider's delays are short, its rules are the real ones.
+pub(crate) use crate::node::{Node, Setting};
+
+/// The users and timeouts of every test. Retry delays are short; all other limits are the defaults.
 pub(crate) const CONFIG: &str = "\
 agent: { name: Ada, model: anthropic/claude-haiku-4-5 }
 users:
@@ -45,121 +28,19 @@ users:
 retry: { base_delay_ms: 20, max_delay_ms: 100, requeue: { delay_ms: 50, max_delay_ms: 100 } }
 ";
 
-/// A model behind a scripted provider, whatever its name.
-struct Scripted(Arc<HttpModel>);
-
-impl Models for Scripted {
-    fn find(&self, id: &ModelId, _: &Config) -> Result<Arc<dyn Model>, ModelError> {
-        if id.provider() == OFFLINE {
-            return Ok(Arc::new(OfflineModel::default()));
-        }
-        Ok(Arc::clone(&self.0) as Arc<dyn Model>)
-    }
-}
-
-/// An agent and its world.
+/// An agent with its workspace and provider.
 pub(crate) struct Scene {
-    pub(crate) agent: Agent,
-    pub(crate) store: Store,
+    node: Node,
     pub(crate) provider: FakeProvider,
-    pub(crate) workspace: Arc<Workspace>,
-    pub(crate) servers: Arc<Servers>,
-    events: EventQueue,
     pub(crate) folder: tempfile::TempDir,
 }
 
-/// What a test may choose about an agent beside its script.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Setting {
-    pub(crate) dialect: WireDialect,
-    /// How long the provider is waited for.
-    pub(crate) patience: Duration,
-    /// How long a node may be silent.
-    pub(crate) lease: Duration,
-    /// The provider's key.
-    pub(crate) key: Option<&'static str>,
-}
+impl std::ops::Deref for Scene {
+    type Target = Node;
 
-impl Default for Setting {
-    fn default() -> Self {
-        let (patience, lease) = (Duration::from_secs(20), Duration::from_secs(30));
-        Self { dialect: WireDialect::Anthropic, patience, lease, key: None }
+    fn deref(&self) -> &Node {
+        &self.node
     }
-}
-
-/// An agent as one process has it.
-pub(crate) struct Node {
-    pub(crate) agent: Agent,
-    pub(crate) store: Store,
-    pub(crate) workspace: Arc<Workspace>,
-    pub(crate) servers: Arc<Servers>,
-    events: EventQueue,
-}
-
-impl Node {
-    /// Waits until its events are written.
-    pub(crate) async fn flush(&self) {
-        self.events.flush().await.unwrap();
-    }
-
-    pub(crate) async fn open(folder: &Path, provider: &FakeProvider, setting: Setting) -> Self {
-        let location = Location::file(folder.join(".foreword/foreword.db"));
-        Self::open_at(folder, provider, setting, &location).await
-    }
-
-    /// The same on another database.
-    pub(crate) async fn open_at(
-        folder: &Path,
-        provider: &FakeProvider,
-        setting: Setting,
-        location: &Location,
-    ) -> Self {
-        let workspace = Arc::new(Workspace::open(folder, Environment::default()).unwrap());
-        let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
-        let store = Store::open(location, surroundings.timestamp()).await.unwrap();
-        let clock = Arc::clone(&surroundings);
-        let clock: Arc<dyn Fn() -> _ + Send + Sync> = Arc::new(move || clock.timestamp());
-        let events = EventQueue::start(store.clone(), Arc::clone(&clock), QueueConfig::default());
-        let mut row = provider.provider(setting.dialect);
-        row.timeouts =
-            Timeouts { connect: setting.patience, first_byte: setting.patience, idle: setting.patience };
-        let model = HttpModel::new(row, setting.key.map(Secret::new), clock).unwrap();
-        let servers = servers(&workspace, &events);
-        let parts = Parts {
-            workspace: Arc::clone(&workspace),
-            store: store.clone(),
-            recorder: recorder(&events),
-            events: events.clone(),
-            models: Arc::new(Scripted(Arc::new(model))),
-            tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))]
-                .concat(),
-            outside: Some(Arc::clone(&servers) as Arc<dyn ToolSource>),
-            node: surroundings.id("node").unwrap(),
-            surroundings,
-        };
-        Self { agent: Agent::with_lease(parts, setting.lease), store, workspace, servers, events }
-    }
-}
-
-/// The usual way of events into the store.
-pub(crate) fn recorder(events: &EventQueue) -> Recorder {
-    let redactor = Redactor::new(&RedactionRules::default(), [7; 16]).unwrap();
-    Recorder::to_sink(redactor, into_store(events))
-}
-
-/// The servers of tools that the configuration names, started again without much delay.
-fn servers(workspace: &Workspace, events: &EventQueue) -> Arc<Servers> {
-    let recorder = recorder(events);
-    let (base_delay, max_delay) = (Duration::from_millis(20), Duration::from_millis(200));
-    let world = McpWorld {
-        directory: workspace.directory().to_owned(),
-        environment: BashSettings::default().with_environment(std::env::vars()).environment,
-        variable: Arc::new(|name| (name == "SCENE_TOKEN").then(|| "open-sesame".to_owned())),
-        log: Arc::new(move |event| recorder.record(event)),
-        surroundings: Arc::new(Machine),
-        backoff: RetryPolicy { base_delay, max_delay, ..RetryPolicy::default() },
-    };
-    Servers::start(world, &workspace.snapshot().config.mcp)
 }
 
 /// The usual configuration with more lines; a line with the same key as one of them gives way.
@@ -186,7 +67,7 @@ fn furnished(more: &str) -> tempfile::TempDir {
     folder
 }
 
-/// What was seen of a turn.
+/// The progress events of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) progress: Vec<Arc<Progress>>,
@@ -220,9 +101,8 @@ impl Scene {
     }
 
     async fn in_setting(folder: tempfile::TempDir, provider: FakeProvider, setting: Setting) -> Self {
-        let Node { agent, store, workspace, servers, events } =
-            Node::open(folder.path(), &provider, setting).await;
-        Self { agent, store, provider, workspace, servers, events, folder }
+        let node = Node::open(folder.path(), &provider, setting).await;
+        Self { node, provider, folder }
     }
 
     /// Another process on the same workspace and the same database.
@@ -230,8 +110,8 @@ impl Scene {
         Node::open(self.folder.path(), &self.provider, setting).await
     }
 
-    /// Says something as whoever `occasion` says, and waits for the answer.
-    pub(crate) async fn say(&self, conversation: &str, occasion: Occasion, text: &str) -> Seen {
+    /// Sends a message on `occasion` and waits for the answer.
+    pub(crate) async fn say(&self, conversation: &str, occasion: TurnOrigin, text: &str) -> Seen {
         let receipt = self.send(conversation, occasion, text).await;
         self.follow(receipt).await
     }
@@ -241,15 +121,18 @@ impl Scene {
         follow(receipt).await
     }
 
-    pub(crate) async fn send(&self, conversation: &str, occasion: Occasion, text: &str) -> Receipt {
+    pub(crate) async fn send(&self, conversation: &str, occasion: TurnOrigin, text: &str) -> Receipt {
         let conversation = ConversationId::new(conversation).unwrap();
-        self.agent.send(Inbound { conversation, occasion, text: text.to_owned(), key: None }).await.unwrap()
+        self.agent
+            .send(Inbound { conversation, origin: occasion, text: text.to_owned(), key: None })
+            .await
+            .unwrap()
     }
 
     /// All events so far, the oldest first.
     pub(crate) async fn log(&self) -> Vec<StoredEvent> {
         self.agent.settled().await;
-        self.events.flush().await.unwrap();
+        self.flush().await;
         let mut events = self.store.events(&EventFilter::default(), &EventPage::newest(1_000)).await.unwrap();
         events.reverse();
         events
@@ -283,8 +166,8 @@ pub(crate) async fn follow(receipt: Receipt) -> Seen {
 }
 
 impl Seen {
-    /// The words that were shown.
-    pub(crate) fn words(&self) -> String {
+    /// The streamed text.
+    pub(crate) fn text(&self) -> String {
         let words = self.progress.iter().filter_map(|item| match &**item {
             Progress::Text(words) => Some(words.as_str()),
             _ => None,
@@ -322,7 +205,7 @@ impl Seen {
         }
     }
 
-    /// What tools gave, with their names and whether they failed.
+    /// Tool results: name, text and whether the call failed.
     pub(crate) fn results(&self) -> Vec<(&str, &str, bool)> {
         let results = self.progress.iter().filter_map(|item| match &**item {
             Progress::ToolResult { tool, content, is_error, .. } => {
@@ -335,21 +218,30 @@ impl Seen {
 }
 
 /// Alice, the owner, at the terminal.
-pub(crate) fn alice() -> Occasion {
-    Occasion::default()
+pub(crate) fn alice() -> TurnOrigin {
+    TurnOrigin::default()
 }
 
-/// Somebody on a channel of their own.
-pub(crate) fn on(channel: &str) -> Occasion {
-    Occasion { channel: Some(foreword_prompt::occasion::Channel::new(channel)), ..Occasion::default() }
+/// A user in a direct conversation.
+pub(crate) fn on(channel: &str) -> TurnOrigin {
+    TurnOrigin {
+        speaker: Speaker {
+            channel: Some(foreword_prompt::occasion::Channel::new(channel)),
+            ..Speaker::default()
+        },
+        ..TurnOrigin::default()
+    }
 }
 
 /// The same in the group.
-pub(crate) fn in_group(channel: &str) -> Occasion {
-    Occasion { situation: Some("group".into()), ..on(channel) }
+pub(crate) fn in_group(channel: &str) -> TurnOrigin {
+    TurnOrigin {
+        speaker: Speaker { situation: Some("group".into()), ..on(channel).speaker.clone() },
+        ..on(channel)
+    }
 }
 
-/// The same where nobody looks on.
-pub(crate) fn unwatched(occasion: Occasion) -> Occasion {
-    Occasion { watched: Watched::ByNobody, ..occasion }
+/// The same, unattended.
+pub(crate) fn unwatched(occasion: TurnOrigin) -> TurnOrigin {
+    TurnOrigin { attendance: Attendance::Unattended, ..occasion }
 }

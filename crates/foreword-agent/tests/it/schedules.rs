@@ -1,12 +1,12 @@
-//! What runs by the clock, fired by the real clockwork on a real database: the time is moved by the tests.
+//! Schedules, fired by the real scheduler on a real database. The tests move the clock.
 
 mod clock;
 mod fire_now;
-mod firing;
+mod firings;
 mod heartbeat;
-mod left;
 mod nodes;
-mod outside;
 mod reload;
 mod stage;
+mod taint;
 mod time;
+mod unregistered_firings;

@@ -1,5 +1,4 @@
-//! Skills through turns: listed, loaded, changed while a conversation runs, kept to their user, and said again when the
-//! part of the history they were loaded in is replaced by a summary.
+//! Skills in turns: listing, loading, changes, access, and reminders after a summary.
 
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
@@ -7,7 +6,7 @@ use foreword_prompt::trust::Trust;
 use foreword_testkit::{Received, Reply};
 use serde_json::json;
 
-use crate::extending::extends;
+use crate::prefix_extension::extends;
 use crate::scene::{Scene, alice, in_group, on};
 use crate::well_formed::all_well_formed;
 
@@ -40,7 +39,7 @@ fn last(scene: &Scene) -> Received {
 }
 
 #[tokio::test]
-async fn what_is_added_changed_and_removed_is_told_in_the_next_turn_and_loaded_as_it_is_now() {
+async fn skill_changes_are_announced_in_the_next_turn() {
     let replies = [load("bread"), Reply::text("Flour."), load("bread"), Reply::text("Rye."), load("bread")];
     let scene = Scene::new([replies.to_vec(), vec![Reply::text("Gone.")]].concat()).await;
     write(&scene, "skills/bread/SKILL.md", &skill("bread", "Take flour."));
@@ -53,27 +52,27 @@ async fn what_is_added_changed_and_removed_is_told_in_the_next_turn_and_loaded_a
     write(&scene, "skills/tea/SKILL.md", &skill("tea", "Hot water."));
     let seen = scene.say("c-1", alice(), "bake again").await;
     assert_eq!(seen.results(), [("skill_get", "# bread\n\nTake rye.", false)]);
-    let told = scene.provider.requests()[2].clone();
-    assert!(told.conversation().contains("How to do tea."), "{}", told.conversation());
-    assert!(!told.json()["system"].to_string().contains("How to do tea."));
-    assert_eq!(told.json()["system"], first_system, "the cached prompt stays");
+    let model_request = scene.provider.requests()[2].clone();
+    assert!(model_request.conversation().contains("How to do tea."), "{}", model_request.conversation());
+    assert!(!model_request.json()["system"].to_string().contains("How to do tea."));
+    assert_eq!(model_request.json()["system"], first_system, "the cached prompt stays");
 
     remove(&scene, "bread");
     let seen = scene.say("c-1", alice(), "and again").await;
     assert_eq!(seen.results(), [("skill_get", "there is no skill `bread`: there are `tea`", true)]);
-    let told = scene.provider.requests()[4].conversation();
-    let note = told.rsplit("and again").nth(1).unwrap_or_default();
-    assert!(note.rsplit("Rye.").next().is_some_and(|note| note.contains("How to do tea.")), "{told}");
+    let model_text = scene.provider.requests()[4].conversation();
+    let note = model_text.rsplit("and again").nth(1).unwrap_or_default();
+    assert!(note.rsplit("Rye.").next().is_some_and(|note| note.contains("How to do tea.")), "{model_text}");
     all_well_formed(&scene.provider.requests());
 }
 
 #[tokio::test]
-async fn a_users_own_skill_is_for_that_user_alone_and_not_to_be_guessed() {
+async fn user_skill_is_invisible_to_others() {
     let scene = Scene::new([load("diary"), Reply::text("Yours.")]).await;
     write(&scene, "users/alice/skills/diary/SKILL.md", &skill("diary", "Dear diary."));
     let seen = scene.say("c-1", alice(), "my diary").await;
     assert_eq!(seen.results(), [("skill_get", "# diary\n\nDear diary.", false)]);
-    // Bob by himself, and Alice and Carol where others listen.
+    // Bob in private, and alice and carol in the group.
     for (number, occasion) in
         [on("signal:bob"), in_group("signal:alice"), in_group("signal:carol")].into_iter().enumerate()
     {
@@ -90,7 +89,7 @@ async fn a_users_own_skill_is_for_that_user_alone_and_not_to_be_guessed() {
 }
 
 #[tokio::test]
-async fn files_a_skill_mentions_are_named_as_they_are_read_and_what_is_withheld_is_said() {
+async fn skill_lists_its_files_and_reports_withheld_ones() {
     let read = Reply::tool_call("read_file", json!({ "path": "skills/tea/times.md" }));
     let scene = Scene::new([load("tea"), read, Reply::text("Three minutes.")]).await;
     let body =
@@ -104,7 +103,7 @@ async fn files_a_skill_mentions_are_named_as_they_are_read_and_what_is_withheld_
         "For `read_file`, `times.md` is `skills/tea/times.md`, `pots/list.md` is `skills/tea/pots/list.md`.";
     assert_eq!(loaded, format!("# tea\n\n{body}\n\n{paths}"));
     assert!(seen.results()[1].1.contains("Black tea: three minutes."), "{:?}", seen.results());
-    // Whoever has no tool to read them with is told.
+    // Without a tool to read files, the result names that.
     scene.provider.push(load("tea"));
     scene.provider.push(Reply::text("Well."));
     let seen = scene.say("c-2", in_group("signal:carol"), "tea").await;
@@ -113,7 +112,7 @@ async fn files_a_skill_mentions_are_named_as_they_are_read_and_what_is_withheld_
 }
 
 #[tokio::test]
-async fn what_was_loaded_is_said_again_behind_the_summary_as_it_is_now() {
+async fn loaded_skills_are_repeated_after_a_summary() {
     for dialect in [WireDialect::Anthropic, WireDialect::OpenAi] {
         let replies =
             [load("bread"), load("old"), load("tea"), Reply::text("Ready."), Reply::text("They cook.")];
@@ -141,13 +140,13 @@ async fn what_was_loaded_is_said_again_behind_the_summary_as_it_is_now() {
         .map(|words| asked.find(words).unwrap_or_else(|| panic!("{words} in {asked}")));
         assert!(places.is_sorted(), "{places:?} {asked}");
         assert!(!asked.contains("Take flour.") && !asked.contains("Long ago."), "{asked}");
-        // From then on it stays as it was said, whatever becomes of the file.
+        // From then on the text stays, even if the file changes.
         write(&scene, "skills/bread/SKILL.md", &skill("bread", "Take corn."));
         scene.say("c-1", alice(), "bake more").await;
         let requests = scene.provider.requests();
         assert!(extends(&requests[5], &requests[6]), "{}", requests[6].text());
         all_well_formed(&requests);
-        // And the next summary says it once more, as it is then.
+        // The next summary repeats the current text.
         scene.provider.push(Reply::text("They still cook."));
         scene.agent.compact(&c1(), alice()).await.unwrap();
         scene.provider.push(Reply::text("Corn."));
@@ -161,7 +160,7 @@ async fn what_was_loaded_is_said_again_behind_the_summary_as_it_is_now() {
 }
 
 #[tokio::test]
-async fn what_is_said_again_is_never_above_the_trust_of_the_summary() {
+async fn repeated_skills_respect_the_summary_trust() {
     let scene = Scene::new([load("diary"), Reply::text("Read."), Reply::text("Summed up.")]).await;
     write(&scene, "users/bob/skills/diary/SKILL.md", &skill("diary", "Dear diary."));
     scene.say("c-1", on("signal:bob"), "my diary").await;
@@ -170,13 +169,13 @@ async fn what_is_said_again_is_never_above_the_trust_of_the_summary() {
     let summary = &history.messages[0].message;
     assert_eq!(summary.trust, Trust::Inner);
     assert!(format!("{:?}", summary.content).contains("Dear diary."));
-    // Somebody who is trusted with less sees nothing of it, nor of the note that names it.
+    // A user with less trust sees neither it nor the note that names it.
     let seen = scene.store.history_at(&c1(), Trust::Familiar).await.unwrap();
     assert!(!format!("{seen:?}").contains("diary"), "{seen:?}");
 }
 
 #[tokio::test]
-async fn what_had_changed_since_the_conversation_began_is_known_after_the_summary_too() {
+async fn changed_skills_are_announced_after_a_summary() {
     let replies = ["One.", "Two.", "Summed up.", "Three."].map(Reply::text);
     let scene = Scene::new(replies).await;
     scene.say("c-1", alice(), "one").await;
@@ -190,7 +189,7 @@ async fn what_had_changed_since_the_conversation_began_is_known_after_the_summar
     let after = last(&scene);
     assert!(after.json()["system"].to_string().contains("kind and brief"), "{}", after.text());
     assert!(!after.conversation().contains("kind and brief"), "it stands in the prompt now");
-    // The turn's context is told whole again, for the model has forgotten it.
+    // The turn context is sent in full again, because the summary dropped it.
     let context = |request: &Received| request.conversation().matches("<turn-context>").count();
     assert_eq!((context(&scene.provider.requests()[0]), context(&after)), (1, 1));
 }

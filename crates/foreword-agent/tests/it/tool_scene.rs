@@ -1,4 +1,4 @@
-//! A house with a workspace and a database, and the tools as an agent in it calls them.
+//! A workspace, a database and the tools, as an agent calls them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use foreword_prompt::trust::Trust;
 use foreword_store::conversations::NewConversation;
 use foreword_store::location::Location;
 use foreword_store::store::Store;
-use foreword_store::turns::{Begin, BeginTurn, Hold, Take};
+use foreword_store::turns::{BeginOutcome, BeginTurn, TakeMessages, TurnLease};
 use foreword_workspace::workspace::{Environment, Workspace};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -86,13 +86,13 @@ impl Scene {
             tainted: false,
             confirmed: false,
             provenance: Provenance::User,
-            occasion: foreword_agent::inbound::Occasion::default(),
+            origin: foreword_agent::conversation::inbound::TurnOrigin::default(),
             host: foreword_agent::agent::WeakAgent::default(),
             snapshot: self.workspace.snapshot(),
             workspace: Arc::clone(&self.workspace),
             store: self.store.clone(),
             now: now(),
-            // Different in every test process too: commands are told apart by it.
+            // Different in every test process, because commands are identified by it.
             random: (u128::from(std::process::id()) << 64) | (address_of(self) << 32) | u128::from(chance),
         }
     }
@@ -107,12 +107,12 @@ impl Scene {
         self.start(tool, arguments, call).await
     }
 
-    /// What the owner gets.
+    /// The result for the owner.
     pub(crate) async fn alice(&self, tool: &str, arguments: Value) -> ToolOutput {
         self.run(tool, arguments, self.call("alice", Trust::Full)).await
     }
 
-    /// What somebody close gets.
+    /// The result for a close user.
     pub(crate) async fn bob(&self, tool: &str, arguments: Value) -> ToolOutput {
         self.run(tool, arguments, self.call("bob", Trust::Inner)).await
     }
@@ -123,17 +123,17 @@ impl Scene {
         self.store.create_conversation(new).await.unwrap();
     }
 
-    pub(crate) async fn begin(&self, turn: &str, conversation: &str, trust: Trust) -> Hold {
+    pub(crate) async fn begin(&self, turn: &str, conversation: &str, trust: Trust) -> TurnLease {
         let begin = BeginTurn {
             turn: turn.parse().unwrap(),
             conversation: conversation.parse().unwrap(),
             node: "node-a".parse().unwrap(),
             trust,
-            take: Take::Nothing,
+            take: TakeMessages::Nothing,
             lease: std::time::Duration::from_secs(30),
             now: now(),
         };
-        let Begin::Begun(begun) = self.store.begin_turn(begin).await.unwrap() else { panic!("busy") };
+        let BeginOutcome::Begun(begun) = self.store.begin_turn(begin).await.unwrap() else { panic!("busy") };
         begun.hold
     }
 }

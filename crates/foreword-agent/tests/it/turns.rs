@@ -1,6 +1,6 @@
-//! The way of a turn: from a message to its answer, through tools, history and people of different trust.
+//! A turn from message to answer, with tools, history and users of different trust.
 
-use foreword_agent::inbound::Inbound;
+use foreword_agent::conversation::inbound::Inbound;
 use foreword_core::turn_journal::Outcome;
 use foreword_testkit::Reply;
 use serde_json::json;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::scene::{CONFIG, Scene, alice, follow, in_group};
 
 #[tokio::test]
-async fn alice_asks_and_the_agent_searches_memory_and_answers() {
+async fn alices_question_is_answered_from_memory() {
     let scene = Scene::new([
         Reply::text("Let me look. ").and_tool_call("memory_search", json!({ "query": "Carol birthday" })),
         Reply::text("On 14 March."),
@@ -16,7 +16,7 @@ async fn alice_asks_and_the_agent_searches_memory_and_answers() {
     .await;
     let seen = scene.say("c-1", alice(), "what's Carol's birthday?").await;
     assert_eq!(seen.ending(), (Outcome::Done, None));
-    assert_eq!(seen.words(), "Let me look. On 14 March.");
+    assert_eq!(seen.text(), "Let me look. On 14 March.");
     let [(tool, found, false)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
     assert!(tool == "memory_search" && found.contains("14 March"), "{found}");
     let second = scene.provider.requests()[1].text();
@@ -42,7 +42,7 @@ async fn alice_asks_and_the_agent_searches_memory_and_answers() {
 }
 
 #[tokio::test]
-async fn bob_asks_the_same_in_the_group_and_learns_nothing() {
+async fn bob_in_the_group_gets_no_private_answer() {
     let scene = Scene::new([
         Reply::text("On 14 March."),
         Reply::tool_call("memory_search", json!({ "query": "Carol birthday" })),
@@ -61,7 +61,7 @@ async fn bob_asks_the_same_in_the_group_and_learns_nothing() {
 }
 
 #[tokio::test]
-async fn every_request_of_an_epoch_extends_the_one_before() {
+async fn requests_of_an_epoch_extend_each_other() {
     let scene = Scene::new([
         Reply::tool_call("memory_search", json!({ "query": "Carol" })),
         Reply::text("One."),
@@ -81,7 +81,7 @@ async fn every_request_of_an_epoch_extends_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_layer_the_agent_has_written_is_in_force_from_the_next_epoch_on() {
+async fn written_layer_applies_from_the_next_epoch() {
     let new = |version| json!({ "layer_id": "6", "content": "Check the runway first.", "expected_version": version });
     let yaml = CONFIG.replace("agent: { name: Ada,", "agent: { name: Ada, blueprint: sovereign,");
     let replies = [
@@ -101,13 +101,13 @@ async fn a_layer_the_agent_has_written_is_in_force_from_the_next_epoch_on() {
     scene.say("c-2", alice(), "and now?").await;
     let bodies: Vec<_> = scene.provider.requests().iter().map(|request| request.json()).collect();
     assert_eq!(bodies[0]["system"], bodies[3]["system"]);
-    let told = bodies[3]["messages"].as_array().unwrap().last().unwrap().to_string();
-    assert!(!told.contains("runway first"), "{told}");
+    let texts = bodies[3]["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(!texts.contains("runway first"), "{texts}");
     assert!(bodies[4]["system"].to_string().contains("Check the runway first."));
 }
 
 #[tokio::test]
-async fn in_a_group_nobody_is_trusted_with_more_than_the_least_trusted_who_has_spoken_there() {
+async fn group_has_the_trust_of_its_least_trusted_speaker() {
     let scene =
         Scene::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three."), Reply::text("Four.")])
             .await;
@@ -115,10 +115,10 @@ async fn in_a_group_nobody_is_trusted_with_more_than_the_least_trusted_who_has_s
     scene.say("group-7", in_group("signal:mallory"), "hello").await;
     scene.say("group-7", in_group("signal:bob"), "what do you know of Carol?").await;
     scene.say("c-2", alice(), "and in private?").await;
-    let told: Vec<String> = scene.provider.requests().iter().map(|request| request.text()).collect();
-    assert!(told[0].contains("social/people.md") && told[0].contains("memory_search"));
-    assert!(!told[2].contains("social/people.md") && !told[2].contains("memory_search"), "{}", told[2]);
-    assert!(told[3].contains("private/people.md"));
+    let texts: Vec<String> = scene.provider.requests().iter().map(|request| request.text()).collect();
+    assert!(texts[0].contains("social/people.md") && texts[0].contains("memory_search"));
+    assert!(!texts[2].contains("social/people.md") && !texts[2].contains("memory_search"), "{}", texts[2]);
+    assert!(texts[3].contains("private/people.md"));
 }
 
 /// The messages of a request without cache markers, which are not part of what is cached.
@@ -131,12 +131,12 @@ fn unmarked(body: &serde_json::Value) -> Vec<serde_json::Value> {
 }
 
 #[tokio::test]
-async fn what_was_said_through_another_process_in_between_is_read() {
+async fn messages_through_another_process_are_read() {
     let scene = Scene::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
     let other = scene.another(Default::default()).await;
     scene.say("c-1", alice(), "the first").await;
     let conversation = foreword_core::id::ConversationId::new("c-1").unwrap();
-    let second = Inbound { conversation, occasion: alice(), text: "the second".to_owned(), key: None };
+    let second = Inbound { conversation, origin: alice(), text: "the second".to_owned(), key: None };
     follow(other.agent.send(second).await.unwrap()).await;
     scene.say("c-1", alice(), "the third").await;
     let last = scene.provider.requests()[2].text();

@@ -1,10 +1,11 @@
-//! Workflows that run: their steps in order, what each sees of those before, and what is refused before anything is done.
+//! Workflows that run: their steps in order, what each sees of those before, and what is refused before anything is
+//! done.
 
+use foreword_agent::background::workflows::{RunEnd, RunProgress, StartWorkflow, StepKind};
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_agent::error::AgentError;
-use foreword_agent::inbound::Occasion;
-use foreword_agent::workflows::{RunEnd, RunProgress, StartWorkflow, StepKind};
 use foreword_core::turn_journal::Outcome;
-use foreword_testkit::{Reply, Script};
+use foreword_testkit::{Reply, Script, eventually};
 use serde_json::{Map, Value, json};
 
 use crate::scene::{Scene, Setting, alice};
@@ -48,7 +49,7 @@ pub(crate) fn furnish(scene: &Scene, files: &[(&str, &str)]) {
     assert!(problems.is_empty(), "{problems:?}");
 }
 
-pub(crate) fn start(name: &str, parameters: Value, occasion: Occasion) -> StartWorkflow {
+pub(crate) fn start(name: &str, parameters: Value, occasion: TurnOrigin) -> StartWorkflow {
     let parameters = parameters.as_object().cloned().unwrap_or_else(Map::new);
     StartWorkflow { parameters, ..StartWorkflow::new(name, occasion) }
 }
@@ -67,10 +68,10 @@ pub(crate) async fn refused(scene: &Scene, start: StartWorkflow) -> String {
 }
 
 #[tokio::test]
-async fn steps_run_in_order_and_see_what_those_before_them_gave() {
+async fn steps_run_in_order_and_see_earlier_outputs() {
     let script = [Reply::text("Carol was born on 14 March."), Reply::text("Yes.")];
     let scene = scene(script, &[("report", REPORT)]).await;
-    let mut told = scene.agent.watch_workflows();
+    let mut changes = scene.agent.watch_workflows();
     let end = run(&scene, "report", json!({ "who": "Carol", "tone": "dry" })).await;
     assert_eq!((end.outcome, end.error), (Outcome::Done, None));
     assert_eq!(end.output, "Carol: Yes. (Carol was born on 14 March.)");
@@ -93,7 +94,7 @@ async fn steps_run_in_order_and_see_what_those_before_them_gave() {
     assert!(ended.duration_ms.is_some() && metadata["run"] == started["run"]);
 
     let mut kinds = Vec::new();
-    while let Ok(progress) = told.try_recv() {
+    while let Ok(progress) = changes.try_recv() {
         if let RunProgress::StepStarted { number, of, kind, .. } = progress {
             kinds.push((number, of, kind));
         }
@@ -103,7 +104,7 @@ async fn steps_run_in_order_and_see_what_those_before_them_gave() {
 }
 
 #[tokio::test]
-async fn parameters_that_do_not_fit_are_refused_before_anything_is_done() {
+async fn invalid_parameters_are_refused_before_any_step() {
     let scene = scene(Script::default(), &[("report", REPORT)]).await;
     for (given, problem) in [
         (json!({}), "`who` (string) is missing"),
@@ -113,18 +114,18 @@ async fn parameters_that_do_not_fit_are_refused_before_anything_is_done() {
         (json!({ "who": "Carol", "words": 2.5 }), "`words` takes a whole number, not the number `2.5`"),
         (json!({ "who": ["Carol"] }), "`who` takes a string, not a list"),
     ] {
-        let told = refused(&scene, start("report", given.clone(), alice())).await;
+        let refusal = refused(&scene, start("report", given.clone(), alice())).await;
         let expected = format!(
             "`report` was not run, its parameters do not fit:\n- {problem}\nIt takes `who, words?, tone?`."
         );
-        assert_eq!(told, expected, "{given}");
+        assert_eq!(refusal, expected, "{given}");
     }
     assert_eq!(scene.store.workflow_runs(Default::default(), 10).await.unwrap(), []);
     assert!(scene.provider.requests().is_empty());
 }
 
 #[tokio::test]
-async fn a_model_runs_a_workflow_as_the_catalogue_tells_it_to() {
+async fn model_runs_a_workflow_from_the_catalogue() {
     let blueprint = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: vm }\n";
     let script = Script::from([
         Reply::tool_call("workflow_run", json!({ "name": "greet", "parameters": "{\"who\": \"bob\"}" })),
@@ -136,7 +137,7 @@ async fn a_model_runs_a_workflow_as_the_catalogue_tells_it_to() {
                  steps: [{ prompt: 'Say hello to {{ who }}.' }]\n";
     furnish(&scene, &[("greet", greet)]);
     let seen = scene.say("c-1", alice(), "greet bob").await;
-    assert_eq!((seen.words().as_str(), seen.ending()), ("It said hello.", (Outcome::Done, None)));
+    assert_eq!((seen.text().as_str(), seen.ending()), ("It said hello.", (Outcome::Done, None)));
     assert_eq!(seen.results(), [("workflow_run", "Hello, bob!", false)]);
     let system = scene.provider.requests()[0].json()["system"].to_string();
     assert!(system.contains("- **greet** (who, how?): Says hello."), "{system}");
@@ -149,27 +150,27 @@ async fn a_model_runs_a_workflow_as_the_catalogue_tells_it_to() {
 
 pub(crate) async fn only_run(
     scene: &Scene,
-) -> (foreword_store::workflow_runs::WorkflowRun, Vec<foreword_store::workflow_runs::WorkflowStep>) {
+) -> (foreword_store::workflow_runs::WorkflowRun, Vec<foreword_store::workflow_runs::WorkflowStepRecord>) {
     let runs = scene.store.workflow_runs(Default::default(), 10).await.unwrap();
     assert_eq!(runs.len(), 1, "{runs:?}");
     scene.store.workflow_run(&runs[0].id).await.unwrap()
 }
 
 #[tokio::test]
-async fn a_model_hears_which_step_failed_and_what_was_done_before() {
+async fn model_sees_the_failed_step_and_earlier_outputs() {
     let script =
         Script::from([Reply::tool_call("workflow_run", json!({ "name": "look" })), Reply::text("I see.")]);
     let look = "name: look\ndescription: Looks.\nsteps:\n  - { name: find, tool: memory_search, arguments: { query: Carol } }\n  \
                 - { name: read, tool: memory_get, arguments: { path: private/gone.md } }\n";
     let scene = scene(script, &[("look", look)]).await;
     let seen = scene.say("c-1", alice(), "look").await;
-    let (_, told, failed) = seen.results()[0];
-    assert!(failed && told.contains("failed at step 2 of 2 (`read`): "), "{told}");
-    assert!(told.contains("Done before that: `find`."), "{told}");
+    let (_, result, failed) = seen.results()[0];
+    assert!(failed && result.contains("failed at step 2 of 2 (`read`): "), "{result}");
+    assert!(result.contains("Done before that: `find`."), "{result}");
 }
 
 #[tokio::test]
-async fn a_workflow_that_calls_itself_through_a_models_prompt_step_is_refused_with_the_chain() {
+async fn recursive_workflow_is_refused_with_the_chain() {
     let again = "name: again\ndescription: Goes round.\nsteps: [{ prompt: Run the workflow again. }]\n";
     let other = "name: other\ndescription: Goes round too.\nsteps: [{ tool: workflow_run, arguments: { name: again } }]\n";
     let script = Script::answering(|request| {
@@ -186,19 +187,19 @@ async fn a_workflow_that_calls_itself_through_a_models_prompt_step_is_refused_wi
     let scene = scene(script, &[("again", again), ("other", other)]).await;
     let end = run(&scene, "again", json!({})).await;
     assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "It can't."));
-    let told = scene.provider.requests().last().unwrap().conversation();
-    assert!(told.contains("the workflow `again` would run within itself: again → again"), "{told}");
+    let sent = scene.provider.requests().last().unwrap().conversation();
+    assert!(sent.contains("the workflow `again` would run within itself: again → again"), "{sent}");
     assert_eq!(scene.store.workflow_runs(Default::default(), 10).await.unwrap().len(), 1);
 
     // By way of another: `other` runs `again`, whose model asks for `again` once more.
     let end = run(&scene, "other", json!({})).await;
     assert_eq!(end.outcome, Outcome::Done);
-    let told = scene.provider.requests().last().unwrap().conversation();
-    assert!(told.contains("would run within itself: other → again → again"), "{told}");
+    let sent = scene.provider.requests().last().unwrap().conversation();
+    assert!(sent.contains("would run within itself: other → again → again"), "{sent}");
 }
 
 #[tokio::test]
-async fn workflows_run_within_each_other_four_deep_and_no_deeper() {
+async fn workflows_nest_four_levels_deep() {
     let deep = |number: u32| {
         let next = number + 1;
         format!(
@@ -218,7 +219,7 @@ async fn workflows_run_within_each_other_four_deep_and_no_deeper() {
 }
 
 #[tokio::test]
-async fn a_run_of_a_given_id_is_run_once_whoever_asks_and_how_often() {
+async fn run_id_is_run_once() {
     let greet = "name: greet\ndescription: Says hello.\nsteps: [{ prompt: Say hello. }]\n";
     let scene = scene(Script::default().then_always(Reply::text("Hello.")), &[("greet", greet)]).await;
     let node = scene.another(Setting::default()).await;
@@ -233,7 +234,7 @@ async fn a_run_of_a_given_id_is_run_once_whoever_asks_and_how_often() {
 }
 
 #[tokio::test]
-async fn a_run_whose_turn_is_stopped_is_stopped_too() {
+async fn cancelled_turn_cancels_its_run() {
     let script =
         Script::from([Reply::tool_call("workflow_run", json!({ "name": "slow" })), Reply::silence()]);
     let slow =
@@ -244,14 +245,10 @@ async fn a_run_whose_turn_is_stopped_is_stopped_too() {
     scene.agent.cancel(&"c-1".parse().unwrap());
     let seen = scene.follow(receipt).await;
     assert_eq!(seen.ending().0, Outcome::Cancelled);
-    let end = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
-    loop {
+    eventually(async || {
         let (run, _) = only_run(&scene).await;
-        if run.state.to_string() == "cancelled" {
-            break;
-        }
-        assert!(tokio::time::Instant::now() < end, "{run:?}");
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+        if run.state.to_string() == "cancelled" { Ok(()) } else { Err(run) }
+    })
+    .await;
     assert_eq!(scene.provider.requests().len(), 2, "nothing it started goes on");
 }

@@ -1,15 +1,14 @@
-//! A process that dies in the middle of a run: another goes on with it, does nothing twice, and says so where it can't
-//! know what was done.
+//! A process that dies during a run: another one resumes it and repeats no side effect.
 
 use std::path::Path;
 use std::time::Duration;
 
+use foreword_agent::background::workflows::{ResumeWorkflow, StartWorkflow, WorkflowError};
 use foreword_agent::error::AgentError;
-use foreword_agent::workflows::{ResumeWorkflow, StartWorkflow, WorkflowError};
 use foreword_core::turn_journal::Outcome;
 use foreword_core::workflow::Resume;
-use foreword_store::workflow_runs::{RunState, WorkflowRun, WorkflowStep};
-use foreword_testkit::{FakeProvider, Reply, Script};
+use foreword_store::workflow_runs::{RunState, WorkflowRun, WorkflowStepRecord};
+use foreword_testkit::{FakeProvider, Reply, Script, eventually, until};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
@@ -24,10 +23,15 @@ fn runtime() -> Runtime {
 }
 
 fn setting() -> Setting {
-    Setting { lease: LEASE, ..Setting::default() }
+    Setting::lease(LEASE)
 }
 
-/// A process that begins the workflow `work` and dies as soon as `dies` says so.
+/// A node that starts after the lease of the crashed one has expired.
+async fn successor(scene: &Scene) -> Node {
+    scene.another(setting().later(LEASE * 2)).await
+}
+
+/// A process that starts the workflow `work` and dies when `dies` returns true.
 fn die(script: Script, workflow: &str, dies: impl Fn(&FakeProvider, &Path) -> bool) -> Scene {
     let life = runtime();
     let scene = life.block_on(Scene::set(script, setting(), ""));
@@ -36,41 +40,33 @@ fn die(script: Script, workflow: &str, dies: impl Fn(&FakeProvider, &Path) -> bo
     life.block_on(async {
         let agent = scene.agent.clone();
         tokio::spawn(async move { agent.run_workflow(start("work", json!({}), alice())).await });
-        let end = tokio::time::Instant::now() + Duration::from_secs(20);
-        while !dies(&scene.provider, &path) {
-            assert!(tokio::time::Instant::now() < end, "it does not come to the place where it dies");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until("the place where it dies", async || dies(&scene.provider, &path)).await;
     });
-    life.shutdown_background();
-    std::thread::sleep(LEASE);
+    life.shutdown_timeout(Duration::from_secs(5));
     scene
 }
 
 /// The run once it has ended.
-async fn ended(node: &Node) -> (WorkflowRun, Vec<WorkflowStep>) {
+async fn ended(node: &Node) -> (WorkflowRun, Vec<WorkflowStepRecord>) {
     node.agent.recover().await.unwrap();
-    let end = tokio::time::Instant::now() + Duration::from_secs(30);
-    loop {
+    let runs = eventually(async || {
         let runs = node.store.workflow_runs(Default::default(), 10).await.unwrap();
-        if runs.iter().all(|run| run.state != RunState::Running) {
-            assert_eq!(runs.len(), 1);
-            return node.store.workflow_run(&runs[0].id).await.unwrap();
-        }
-        assert!(tokio::time::Instant::now() < end, "nobody goes on with {runs:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        if runs.iter().all(|run| run.state != RunState::Running) { Ok(runs) } else { Err(runs) }
+    })
+    .await;
+    assert_eq!(runs.len(), 1);
+    node.store.workflow_run(&runs[0].id).await.unwrap()
 }
 
 #[test]
-fn between_two_steps_what_is_done_is_not_done_again() {
+fn crash_between_steps_repeats_no_step() {
     let work = "name: work\ndescription: Works.\nsteps:\n  - tool: bash\n    arguments: { command: 'echo ran >> ran.txt' }\n  \
                 - prompt: Say what was done.\n  - prompt: And now?\n";
     let script =
         Script::from([Reply::text("Half").then_silence(), Reply::text("It ran."), Reply::text("Rest.")]);
     let scene = die(script, work, |provider, _| provider.counts().requests == 1);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let (run, steps) = ended(&node).await;
         assert_eq!((run.state, run.error), (RunState::Ended(Outcome::Done), None));
         assert_eq!(run.output, Some(json!("Rest.")));
@@ -78,14 +74,14 @@ fn between_two_steps_what_is_done_is_not_done_again() {
         let ran = std::fs::read_to_string(scene.folder.path().join("ran.txt")).unwrap();
         assert_eq!(ran, "ran\n");
         // The prompt is the same message, answered once.
-        let conversation = foreword_agent::workflows::conversation_of(&run.id).unwrap();
+        let conversation = foreword_agent::background::workflows::conversation_of(&run.id).unwrap();
         let turns = node.store.turns(&conversation, None, 10).await.unwrap();
         assert_eq!(turns.len(), 2);
     });
 }
 
 #[test]
-fn inside_a_tool_step_that_changes_something_the_run_fails_and_says_exactly_that() {
+fn crash_in_a_side_effect_step_fails_the_run() {
     let seconds = format!("3600.{}77", std::process::id());
     let work = format!(
         "name: work\ndescription: Works.\nsteps:\n  - {{ prompt: Begin. }}\n  - name: ship\n    tool: bash\n    arguments: \
@@ -95,13 +91,13 @@ fn inside_a_tool_step_that_changes_something_the_run_fails_and_says_exactly_that
     let script = Script::from([Reply::text("Begun.")]).then_always(Reply::text("Told."));
     let scene = die(script, &work, |_, folder| folder.join("ran.txt").exists());
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let (run, steps) = ended(&node).await;
         assert_eq!(run.state, RunState::Ended(Outcome::Failed));
         assert_eq!(
             run.error.as_ref().map(|error| error.for_record().as_str()),
             Some(
-                "step 2 of 3 (`ship`) was begun and cut off; it may have taken effect, so it is not done again by itself"
+                "step 2 of 3 (`ship`) was interrupted and may have taken effect, so it is not retried automatically"
             )
         );
         assert_eq!((steps.len(), steps[1].ended_at, living(&seconds)), (2, None, 0));
@@ -110,7 +106,7 @@ fn inside_a_tool_step_that_changes_something_the_run_fails_and_says_exactly_that
         let resume = |how| ResumeWorkflow { run: run.id.clone(), how, force: false };
         let refused = node.agent.resume_workflow(resume(Resume::Plain)).await.unwrap_err();
         assert!(matches!(refused, AgentError::Workflow(WorkflowError::Resume(_))), "{refused}");
-        assert!(refused.to_string().contains("step 2 (`ship`) was cut off and may have taken effect"));
+        assert!(refused.to_string().contains("step 2 (`ship`) was interrupted and may have taken effect"));
         let end = node.agent.resume_workflow(resume(Resume::Redo)).await.unwrap();
         assert_eq!((end.error.as_ref(), end.output.as_str()), (None, "Told."));
         assert!(end.steps[1].output.as_deref().unwrap().contains("shipped"));
@@ -119,13 +115,13 @@ fn inside_a_tool_step_that_changes_something_the_run_fails_and_says_exactly_that
 }
 
 #[test]
-fn inside_a_tool_step_that_only_reads_it_is_done_again() {
+fn crash_in_a_read_only_step_repeats_it() {
     let work = "name: work\ndescription: Works.\nsteps:\n  - { prompt: Begin. }\n  - { tool: memory_search, arguments: { query: Carol } }\n  \
                 - { prompt: 'Say {{ previous }}' }\n";
     let script = Script::from([Reply::silence(), Reply::text("Begun."), Reply::text("Said.")]);
     let scene = die(script, work, |provider, _| provider.counts().requests == 1);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let (run, _) = ended(&node).await;
         assert_eq!((run.state, run.output), (RunState::Ended(Outcome::Done), Some(json!("Said."))));
         assert!(scene.provider.requests().last().unwrap().conversation().contains("number 7"));
@@ -133,12 +129,12 @@ fn inside_a_tool_step_that_only_reads_it_is_done_again() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_can_be_resumed_by_hand() {
+fn interrupted_run_can_be_resumed_manually() {
     let work = "name: work\ndescription: Works.\nsteps: [{ prompt: Begin. }, { prompt: End. }]\n";
     let script = Script::from([Reply::silence(), Reply::text("Begun."), Reply::text("Ended.")]);
     let scene = die(script, work, |provider, _| provider.counts().requests == 1);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let runs = node.store.workflow_runs(Default::default(), 10).await.unwrap();
         let resume = ResumeWorkflow { run: runs[0].id.clone(), how: Resume::Plain, force: false };
         let end = node.agent.resume_workflow(resume).await.unwrap();
@@ -147,14 +143,14 @@ fn a_run_that_was_cut_off_can_be_resumed_by_hand() {
 }
 
 #[test]
-fn at_a_prompt_whose_step_has_another_name_by_now_it_is_gone_on_with() {
+fn renamed_prompt_step_is_resumed() {
     let work =
         "name: work\ndescription: Works.\nsteps: [{ name: begin, prompt: Begin. }, { prompt: End. }]\n";
     let script = Script::from([Reply::silence(), Reply::text("Begun."), Reply::text("Ended.")]);
     let scene = die(script, work, |provider, _| provider.counts().requests == 1);
     furnish(&scene, &[("work", &work.replace("name: begin", "name: first"))]);
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let (run, steps) = ended(&node).await;
         assert_eq!((run.error, run.output), (None, Some(json!("Ended."))));
         assert_eq!(steps.iter().map(|step| step.name.as_str()).collect::<Vec<_>>(), ["first", "step-2"]);
@@ -162,7 +158,7 @@ fn at_a_prompt_whose_step_has_another_name_by_now_it_is_gone_on_with() {
 }
 
 #[test]
-fn a_run_that_nobody_can_go_on_with_ends_as_failed_and_says_why() {
+fn unresumable_run_fails_with_a_reason() {
     runtime().block_on(async {
         let scene = Scene::set(Script::default(), setting(), "").await;
         furnish(&scene, &[("work", "name: work\ndescription: Works.\nsteps: [{ prompt: Begin. }]\n")]);
@@ -170,22 +166,21 @@ fn a_run_that_nobody_can_go_on_with_ends_as_failed_and_says_why() {
         let run = Some("r".repeat(foreword_core::id::MAX_ID_BYTES).parse().unwrap());
         let start = StartWorkflow { run, ..start("work", json!({}), alice()) };
         let error = scene.agent.run_workflow(start).await.unwrap_err().cause();
-        tokio::time::sleep(LEASE * 2).await;
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let (run, _) = ended(&node).await;
         assert_eq!((run.state, run.error), (RunState::Ended(Outcome::Failed), Some(error)));
     });
 }
 
 #[test]
-fn resumed_by_hand_a_step_that_fails_later_is_neither_done_twice_nor_skipped() {
+fn manual_resume_applies_to_the_interrupted_step_only() {
     let work = "name: work\ndescription: Works.\nsteps:\n  - { prompt: Begin. }\n  - tool: bash\n    arguments: \
                 { command: 'echo ran >> ran.txt; exit 3' }\n  - { prompt: End. }\n";
     for how in [Resume::Plain, Resume::Redo, Resume::Skip] {
         let script = Script::from([Reply::silence()]).then_always(Reply::text("Said."));
         let scene = die(script, work, |provider, _| provider.counts().requests == 1);
         runtime().block_on(async {
-            let node = scene.another(setting()).await;
+            let node = successor(&scene).await;
             let runs = node.store.workflow_runs(Default::default(), 10).await.unwrap();
             let resume = ResumeWorkflow { run: runs[0].id.clone(), how, force: false };
             let end = node.agent.resume_workflow(resume).await.unwrap();
@@ -197,7 +192,7 @@ fn resumed_by_hand_a_step_that_fails_later_is_neither_done_twice_nor_skipped() {
 }
 
 #[test]
-fn resumed_by_hand_with_a_word_on_the_step_that_was_cut_off_it_goes_on_from_there() {
+fn manual_resume_continues_from_the_interrupted_step() {
     let seconds = format!("3600.{}78", std::process::id());
     let work = format!(
         "name: work\ndescription: Works.\nsteps:\n  - name: ship\n    tool: bash\n    arguments: \
@@ -206,7 +201,7 @@ fn resumed_by_hand_with_a_word_on_the_step_that_was_cut_off_it_goes_on_from_ther
     let script = Script::default().then_always(Reply::text("Ended."));
     let scene = die(script, &work, |_, folder| folder.join("ran.txt").exists());
     runtime().block_on(async {
-        let node = scene.another(setting()).await;
+        let node = successor(&scene).await;
         let runs = node.store.workflow_runs(Default::default(), 10).await.unwrap();
         let resume = ResumeWorkflow { run: runs[0].id.clone(), how: Resume::Skip, force: false };
         let end = node.agent.resume_workflow(resume).await.unwrap();

@@ -1,4 +1,4 @@
-//! Who may see and run which workflow, and what a run may do that has read text from outside.
+//! Access to workflows, and the limits of tainted runs.
 
 use foreword_core::message::{Provenance, Role};
 use foreword_core::turn_journal::Outcome;
@@ -21,8 +21,8 @@ async fn bob_can_neither_run_nor_see_an_owners_workflow() {
     ]);
     let scene = Scene::set(script, Setting::default(), vm).await;
     furnish(&scene, &[("payroll", SECRET), ("greet", OPEN)]);
-    let told = refused(&scene, start("payroll", json!({}), on("signal:bob"))).await;
-    assert_eq!(told, "there is no workflow `payroll`. There are: greet");
+    let refusal = refused(&scene, start("payroll", json!({}), on("signal:bob"))).await;
+    assert_eq!(refusal, "there is no workflow `payroll`. There are: greet");
     let near = refused(&scene, start("payrol", json!({}), on("signal:bob"))).await;
     assert!(!near.contains("payroll"), "{near}");
     let seen = scene.say("c-1", on("signal:bob"), "pay me").await;
@@ -36,22 +36,22 @@ async fn bob_can_neither_run_nor_see_an_owners_workflow() {
 }
 
 #[tokio::test]
-async fn a_run_has_no_more_trust_than_the_turn_that_started_it() {
+async fn run_trust_is_limited_by_the_starting_turn() {
     let script = Script::from([
         Reply::tool_call("workflow_run", json!({ "name": "read" })),
         Reply::text("It can't be read here."),
     ]);
     let read = "name: read\ndescription: Reads.\nsteps: [{ tool: memory_get, arguments: { path: private/people.md } }]\n";
     let scene = scene(script, &[("read", read)]).await;
-    // Alice is the owner, and others hear what is said in the group.
+    // Alice is the owner, but in the group she has less than full trust.
     let seen = scene.say("g-1", in_group("signal:alice"), "read it to us").await;
-    let (_, told, failed) = seen.results()[0];
-    assert!(failed && !told.contains("14 March"), "{told}");
+    let (_, result, failed) = seen.results()[0];
+    assert!(failed && !result.contains("14 March"), "{result}");
     let (run, _) = only_run(&scene).await;
     let ceiling = &run.occasion.unwrap()["occasion"]["purpose"]["workflow"]["ceiling"];
     assert_ne!(*ceiling, json!("full"));
     assert!(run.error.unwrap().for_record().contains("step 1 of 1 (`step-1`)"));
-    // Alone, she may.
+    // In private, she may.
     assert!(crate::workflows::run(&scene, "read", json!({})).await.output.contains("14 March"));
 }
 
@@ -65,7 +65,7 @@ steps:
 ";
 
 #[tokio::test]
-async fn a_tainted_run_is_refused_sensitive_tools_and_quotes_what_it_read_as_data() {
+async fn tainted_run_gets_no_sensitive_tools() {
     let scene = scene([Reply::text("It says obey.")], &[("fetch", FETCH)]).await;
     let end = run(&scene, "fetch", json!({})).await;
     assert_eq!((end.outcome, end.tainted), (Outcome::Failed, true));
@@ -77,7 +77,7 @@ async fn a_tainted_run_is_refused_sensitive_tools_and_quotes_what_it_read_as_dat
     assert!(asked.contains("What does this say? <outside-text-") && asked.contains("| obey"), "{asked}");
     assert!(scene.event_names().await.contains(&"tool_blocked".to_owned()));
 
-    let conversation = foreword_agent::workflows::conversation_of(&end.run).unwrap();
+    let conversation = foreword_agent::background::workflows::conversation_of(&end.run).unwrap();
     let messages = scene.store.all_messages(&conversation, MessagePage::newest(10)).await.unwrap();
     let said = messages.iter().filter(|message| message.message.role == Role::User);
     let from: Vec<Provenance> = said.map(|message| message.message.provenance).collect();
@@ -85,20 +85,20 @@ async fn a_tainted_run_is_refused_sensitive_tools_and_quotes_what_it_read_as_dat
 }
 
 #[tokio::test]
-async fn a_models_step_in_a_tainted_run_is_refused_sensitive_tools_without_asking_anybody() {
+async fn tainted_prompt_step_gets_no_sensitive_tools() {
     let script = [
         Reply::tool_call("write_file", json!({ "path": "done.md", "text": "obeyed" })),
         Reply::text("I may not."),
     ];
     let scene = scene(script, &[("fetch", FETCH)]).await;
     run(&scene, "fetch", json!({})).await;
-    let told = scene.provider.requests()[1].conversation();
-    assert!(told.contains("not run: `write_file` is sensitive"), "{told}");
+    let sent = scene.provider.requests()[1].conversation();
+    assert!(sent.contains("not run: `write_file` is sensitive"), "{sent}");
     assert!(!scene.folder.path().join("done.md").exists());
 }
 
 #[tokio::test]
-async fn parameters_from_a_turn_that_has_read_outside_text_taint_the_run_and_its_output_the_turn() {
+async fn taint_passes_between_turn_and_run() {
     let note = "name: note\ndescription: Writes it down.\nparameters: [{ name: text, required: true }]\n\
                 steps: [{ tool: write_file, arguments: { path: done.md, text: '{{ text }}' } }]\n";
     let script = Script::from([
@@ -108,18 +108,18 @@ async fn parameters_from_a_turn_that_has_read_outside_text_taint_the_run_and_its
     ]);
     let scene = scene(script, &[("note", note)]).await;
     let seen = scene.say("c-1", alice(), "read and note").await;
-    let (_, told, failed) = seen.results()[1];
-    assert!(failed && told.contains("`write_file` is sensitive"), "{told}");
-    assert!(told.contains("<outside-text-"), "what a tainted run gives is from outside: {told}");
+    let (_, result, failed) = seen.results()[1];
+    assert!(failed && result.contains("`write_file` is sensitive"), "{result}");
+    assert!(result.contains("<outside-text-"), "what a tainted run gives is from outside: {result}");
     assert!(!scene.folder.path().join("done.md").exists());
-    // The same from a clean turn.
+    // The same from an untainted turn.
     let end = run(&scene, "note", json!({ "text": "well" })).await;
     assert_eq!((end.outcome, end.tainted), (Outcome::Done, false));
     assert_eq!(std::fs::read_to_string(scene.folder.path().join("done.md")).unwrap(), "well");
 }
 
 #[tokio::test]
-async fn a_tool_step_is_admitted_at_the_starters_trust_and_with_arguments_that_fit() {
+async fn tool_step_requires_trust_and_valid_arguments() {
     let shell = "name: shell\ndescription: Runs it.\nsteps: [{ tool: bash, arguments: { command: 'touch done.md' } }]\n";
     let wrong = "name: wrong\ndescription: Asks for too much.\nsteps: [{ tool: memory_get, arguments: { paht: x } }]\n";
     let scene = scene(Script::default(), &[("shell", shell), ("wrong", wrong)]).await;

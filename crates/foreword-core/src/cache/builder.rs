@@ -1,30 +1,30 @@
-//! Makes a shape of borrowed bytes, in one pass and without copying them.
+//! Builds a [`RequestShape`] from borrowed bytes in one pass, without copying them.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::chain::HashedText;
+use super::chunk_hashes::ChunkHashes;
 use super::key::Hashing;
-use super::marks::Marks;
 use super::pieces::Pieces;
-use super::shape::{RequestShape, Section, SectionName, Span, Spans, Voids};
+use super::shape::{Invalidates, RequestShape, Section, SectionName, Span, Spans};
 use crate::price::CacheTtl;
 
-/// About how many bytes make a token, where nobody has counted. What the provider reports corrects it.
+/// Estimated bytes per token, for sections without a token count. The provider's usage corrects the estimate.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// How far from where it is expected a section of the previous request is looked for, to either side.
+/// How far before and after the expected index a section of the previous request is searched.
 const NEAR: usize = 8;
 
-/// Collects the sections of a request. Tools, system blocks and messages each in the order they are sent.
+/// Collects the sections of a request. Add tools, system blocks and messages in the order they are sent.
 pub struct ShapeBuilder<'p> {
     hashing: Arc<Hashing>,
     shape: RequestShape,
     system_blocks: usize,
     messages: usize,
-    /// The sections of a request before this one.
+    /// The sections of the previous request.
     previous: &'p [Section],
-    /// Where the next one should be among them.
+    /// The index in `previous` where the next section is expected.
     expected: usize,
 }
 
@@ -38,23 +38,23 @@ impl<'p> ShapeBuilder<'p> {
         Self { hashing, shape, system_blocks: 0, messages: 0, previous, expected: 0 }
     }
 
-    /// Adds a setting that is part of what is cached: the choice of tools, thinking and the like.
+    /// Adds a setting that is part of the cache key, such as the tool choice or thinking.
     #[must_use]
-    pub fn settings<'a>(self, name: &str, voids: Voids, bytes: impl Into<Pieces<'a>>) -> Self {
+    pub fn settings<'a>(self, name: &str, voids: Invalidates, bytes: impl Into<Pieces<'a>>) -> Self {
         let mut this = self.section(SectionName::Setting { name: name.to_owned(), voids }, bytes.into(), &[]);
-        // A switch beside the text, not a part of it.
+        // A setting has no tokens of its own.
         this.weigh(0, 0);
         this
     }
 
-    /// Adds a tool as it is sent, without a marker for the cache.
+    /// Adds a tool as it is sent, without its cache marker.
     #[must_use]
     pub fn tool<'a>(self, name: &str, bytes: impl Into<Pieces<'a>>) -> Self {
         self.section(SectionName::Tool(name.to_owned()), bytes.into(), &[])
     }
 
-    /// Adds a block of the system prompt: its text, where its layers are in it, and whether a breakpoint stands at its
-    /// end. Layers that overlap or lie outside are left out.
+    /// Adds a block of the system prompt: its text, the ranges of its layers, and the cache breakpoint at its end.
+    /// Layers that overlap or are out of range are ignored.
     #[must_use]
     pub fn system_block<'a>(
         mut self,
@@ -67,7 +67,7 @@ impl<'p> ShapeBuilder<'p> {
         self.section(SectionName::System(index), bytes.into(), layers).breakpoint(breakpoint)
     }
 
-    /// Adds a message, and whether a breakpoint stands at its end.
+    /// Adds a message and the cache breakpoint at its end.
     #[must_use]
     pub fn message<'a>(
         mut self,
@@ -80,7 +80,7 @@ impl<'p> ShapeBuilder<'p> {
         self.section(name, bytes.into(), &[]).breakpoint(breakpoint)
     }
 
-    /// Adds a message whose text has been hashed under the same key.
+    /// Adds a message whose text was already hashed with the same key.
     #[must_use]
     pub fn hashed_message<'a>(
         mut self,
@@ -95,7 +95,7 @@ impl<'p> ShapeBuilder<'p> {
         self.add(name, hashed, spans).breakpoint(breakpoint)
     }
 
-    /// Puts a breakpoint behind the section that was added last, for a tool; or none.
+    /// Sets the cache breakpoint at the end of the last section; used for tools.
     #[must_use]
     pub fn breakpoint(mut self, breakpoint: Option<CacheTtl>) -> Self {
         if let Some(last) = self.shape.sections.last_mut() {
@@ -104,7 +104,7 @@ impl<'p> ShapeBuilder<'p> {
         self
     }
 
-    /// Says how many blocks of content the last section has, if it is not one.
+    /// Sets the number of content blocks of the last section. Default: 1.
     #[must_use]
     pub fn blocks(mut self, blocks: usize) -> Self {
         if let Some(last) = self.shape.sections.last_mut() {
@@ -113,7 +113,7 @@ impl<'p> ShapeBuilder<'p> {
         self
     }
 
-    /// Says what the last section weighs, if somebody has counted.
+    /// Sets the token count of the last section.
     #[must_use]
     pub fn tokens(mut self, tokens: usize) -> Self {
         if let Some(last) = self.shape.sections.last_mut() {
@@ -122,14 +122,14 @@ impl<'p> ShapeBuilder<'p> {
         self
     }
 
-    /// The shape.
+    /// Returns the shape.
     #[must_use]
     pub fn build(mut self) -> RequestShape {
-        // Stable: within a rank they stay as they are sent. Mostly they come in order, and are not moved.
+        // The sort is stable, so sections of the same rank keep their order. Sections usually arrive sorted.
         if !self.shape.sections.is_sorted_by_key(|section| section.name.rank()) {
             self.shape.sections.sort_by_key(|section| section.name.rank());
         }
-        // It is kept for as long as its conversation is.
+        // The shape is kept as long as its conversation.
         self.shape.sections.shrink_to_fit();
         self.shape
     }
@@ -157,8 +157,8 @@ impl<'p> ShapeBuilder<'p> {
         self
     }
 
-    /// All of a text, with the marks of the same text in the request before, if it was there: to mark it takes longer than
-    /// all the rest.
+    /// The span of a whole section. Reuses the chunk hashes of the same text in the previous request, because computing
+    /// them is the most expensive step.
     fn whole(&mut self, HashedText { hash, bytes }: HashedText, text: &Pieces<'_>) -> Span {
         let from = self.expected.saturating_sub(NEAR).min(self.previous.len());
         let to = self.expected.saturating_add(NEAR).min(self.previous.len());
@@ -170,7 +170,7 @@ impl<'p> ShapeBuilder<'p> {
         self.expected = found.unwrap_or(self.expected) + 1;
         let marks = match found.map(|at| &self.previous[at].spans) {
             Some(Spans::Whole(before)) => before.marks.clone(),
-            Some(Spans::Layers(_)) | None => Marks::of(&self.hashing, text.as_slice()),
+            Some(Spans::Layers(_)) | None => ChunkHashes::of(&self.hashing, text.as_slice()),
         };
         Span { layer: None, bytes, hash, marks }
     }
@@ -180,12 +180,12 @@ impl<'p> ShapeBuilder<'p> {
             layer: layer.map(str::to_owned),
             bytes: pieces.iter().map(|piece| piece.len()).sum(),
             hash: self.hashing.text(pieces),
-            marks: Marks::of(&self.hashing, pieces),
+            marks: ChunkHashes::of(&self.hashing, pieces),
         }
     }
 }
 
-/// The layers of a text of `length` bytes with whatever is between them, from its start to its end.
+/// The layers of a text of `length` bytes and the gaps between them, in order.
 fn with_gaps<'a>(layers: &[(&'a str, Range<usize>)], length: usize) -> Vec<(Option<&'a str>, Range<usize>)> {
     let mut parts = Vec::with_capacity(layers.len());
     let mut end = 0;

@@ -1,97 +1,97 @@
-//! Why a cache was missed, by name, in words, and with what to do about it.
+//! The causes of cache misses, with a stable code, a description and advice.
 
 use std::fmt;
 
 use foreword_prompt::text::with_thousands;
 
-use super::compare::{Change, ToolChanges};
+use super::compare::{SectionChange, ToolChanges};
 use super::volatile::IdForm;
 
-/// Why a request did not read from the cache what it might have.
+/// Why a request did not read everything it could from the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
-    /// A clock or a date in the prefix went on.
+    /// A clock or date in the prefix changed.
     Clock,
-    /// A random id in the prefix was drawn anew.
+    /// A random id in the prefix changed.
     RandomId(IdForm),
-    /// The same tools in another order.
+    /// The same tools in a different order.
     ToolsReordered,
-    /// Tools came, went or read differently.
+    /// Tools were added, removed or edited.
     ToolsChanged(ToolChanges),
-    /// A layer reads differently.
+    /// The text of a layer changed.
     LayerEdited {
-        /// Which one.
+        /// The layer.
         layer: String,
-        /// The file it is from, if our side knows it.
+        /// The layer's file, if known.
         file: Option<String>,
     },
-    /// The system prompt is another, and nobody knows more.
-    SystemChanged(Change),
-    /// Who may see it is not who it was.
+    /// The system prompt changed; the layer is unknown.
+    SystemChanged(SectionChange),
+    /// The trust level changed.
     TrustChanged {
-        /// What it was.
+        /// The previous trust level.
         from: String,
-        /// What it is.
+        /// The new trust level.
         to: String,
     },
-    /// Something else a prompt is made for changed: agent, blueprint, channel …
+    /// Another property of the occasion changed: agent, blueprint, channel …
     OccasionChanged {
-        /// What.
+        /// The property.
         what: String,
     },
-    /// Another model, with a cache of its own.
+    /// Another model, which has its own cache.
     ModelChanged {
-        /// What it was.
+        /// The previous model.
         from: String,
-        /// What it is.
+        /// The new model.
         to: String,
     },
-    /// A setting that is part of what is cached.
+    /// A setting that is part of the cache key changed.
     SettingsChanged {
-        /// Its name.
+        /// The setting.
         name: String,
     },
-    /// Earlier messages are not what they were.
+    /// Earlier messages changed.
     HistoryRewritten {
-        /// Whether older ones were dropped, and nothing else.
+        /// Whether older messages were dropped without other changes.
         trimmed: bool,
     },
-    /// A summary stands for earlier messages.
+    /// A summary replaced earlier messages.
     Compaction,
-    /// It was too long ago.
+    /// The cached prefix expired.
     Expired {
-        /// Whether it must have, or only may have.
+        /// Whether it certainly expired, or only possibly.
         certain: bool,
     },
-    /// The prefix is smaller than what the provider caches.
+    /// The prefix is below the provider's minimum size.
     BelowMinimum {
-        /// The least it caches, in tokens.
+        /// The minimum size, in tokens.
         minimum: usize,
     },
-    /// There were more breakpoints than the provider takes.
+    /// The request had more breakpoints than the provider accepts.
     TooManyBreakpoints {
-        /// How many there were.
+        /// The number of breakpoints in the request.
         found: usize,
-        /// How many it takes.
+        /// The maximum number of breakpoints.
         most: usize,
     },
-    /// There was no breakpoint, and this provider caches nothing without.
+    /// The request had no breakpoint, and the provider requires one.
     NoBreakpoint,
-    /// The last cached place lies further before the breakpoint than the provider looks.
+    /// The last cached prefix is further before the breakpoint than the provider's lookback.
     OutOfReach {
-        /// How many blocks it looks back.
+        /// The lookback, in blocks.
         blocks: usize,
     },
-    /// The prefix was the same, and the provider missed.
+    /// The prefix was unchanged, but the provider did not read it.
     ProviderMissed,
-    /// There was nothing to read yet.
+    /// The first request of a conversation has nothing to read.
     FirstRequest,
-    /// Nobody can tell; the diagnosis says what is missing.
+    /// The cause is unknown; the diagnosis lists what is missing.
     Unknown,
 }
 
 impl Cause {
-    /// A name that stays the same, for programs.
+    /// A stable code for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -118,7 +118,7 @@ impl Cause {
         }
     }
 
-    /// What to do about it, in one sentence.
+    /// Advice on how to avoid the miss.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
@@ -159,14 +159,14 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Clock => f.write_str("a clock"),
-            Self::RandomId(form) => f.write_str(form.words()),
+            Self::RandomId(form) => f.write_str(form.describe()),
             Self::ToolsReordered => f.write_str("the same tools in another order"),
             Self::ToolsChanged(tools) => tools.fmt(f),
             Self::LayerEdited { layer, file: Some(file) } => {
                 write!(f, "layer `{layer}` was edited in `{file}`")
             }
             Self::LayerEdited { layer, file: None } => write!(f, "the text of layer `{layer}` changed"),
-            Self::SystemChanged(change) => write!(f, "a part of the system prompt {}", change.words()),
+            Self::SystemChanged(change) => write!(f, "a part of the system prompt {}", change.describe()),
             Self::TrustChanged { from, to } => write!(f, "trust changed from `{from}` to `{to}`"),
             Self::OccasionChanged { what } => write!(f, "{what} changed"),
             Self::ModelChanged { from, to } => write!(f, "the model changed from `{from}` to `{to}`"),
@@ -193,8 +193,8 @@ impl fmt::Display for Cause {
     }
 }
 
-impl Change {
-    fn words(self) -> &'static str {
+impl SectionChange {
+    fn describe(self) -> &'static str {
         match self {
             Self::Added => "was added",
             Self::Removed => "was removed",

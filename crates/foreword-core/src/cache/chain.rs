@@ -1,5 +1,5 @@
-//! Chains: what a list of messages is known by, message by message. Each link stands for a message and for all before it,
-//! so that two lists that begin alike have chains that begin alike. Holds no text.
+//! Hash chains over message lists. Each [`Link`] identifies a message together with all messages before it, so lists
+//! with a common prefix have chains with a common prefix. Links contain no text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use twox_hash::XxHash3_64;
 use super::key::{Hashing, ShapeKey, TextHash};
 use super::pieces::Pieces;
 
-/// Makes links under a key, so that nobody can try out guesses against stored ones. What a shape needs of the key is ready in
-/// it: see [`RequestShape::begin`](super::RequestShape::begin).
+/// Computes links with a secret key, so that stored links cannot be used to test guesses. Also holds the keys for
+/// shapes; see [`RequestShape::begin`](super::RequestShape::begin).
 ///
 /// ```
 /// use foreword_core::cache::{ChainKey, ShapeKey};
@@ -23,37 +23,37 @@ use super::pieces::Pieces;
 #[derive(Clone)]
 pub struct ChainKey(Arc<Hashing>);
 
-/// A text that has been hashed: for a chain and for a shape it is the same. Holds no text.
+/// The hash of a text, usable for a chain and a shape. Contains no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashedText {
     pub(super) hash: TextHash,
     pub(super) bytes: usize,
 }
 
-/// A message, and all before it. As text it is sixteen hexadecimal digits.
+/// The hash of a message and all messages before it. `Display` prints sixteen hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Link(u64);
 
 impl ChainKey {
-    /// The key that belongs to that of the shapes.
+    /// Derives the chain key from the key of the shapes.
     #[must_use]
     pub fn of(key: &ShapeKey) -> Self {
         Self(Arc::new(Hashing::new(key)))
     }
 
-    /// What stands before the first message of a list of this kind.
+    /// The link before the first message of a list of this kind.
     #[must_use]
     pub fn start(&self, kind: &str) -> Link {
         self.joined(Link(0), kind, [0; 16])
     }
 
-    /// The link for a message behind `before`.
+    /// The link of a message that follows `before`.
     #[must_use]
     pub fn link<'a>(&self, before: Link, role: &str, text: impl Into<Pieces<'a>>) -> Link {
         self.link_hashed(before, role, self.hash(text))
     }
 
-    /// Hashes a text, for whoever needs that more than once.
+    /// Hashes a text, for callers that need the hash more than once.
     ///
     /// ```
     /// use foreword_core::cache::{ChainKey, ShapeKey};
@@ -67,7 +67,7 @@ impl ChainKey {
         HashedText { hash: self.0.text(text.as_slice()), bytes: text.len() }
     }
 
-    /// The link for a message behind `before` whose text has been hashed under this key.
+    /// The link of a message that follows `before`, from the hash of its text under this key.
     #[must_use]
     pub fn link_hashed(&self, before: Link, role: &str, text: HashedText) -> Link {
         self.joined(before, role, text.hash)
@@ -78,13 +78,13 @@ impl ChainKey {
     }
 
     fn joined(&self, Link(before): Link, role: &str, hash: TextHash) -> Link {
-        // Longer names are told apart by the text, which is hashed with whatever names its speaker.
+        // Longer role names are distinguished by the hashed text, which includes the name of the author.
         let role = &role.as_bytes()[..role.len().min(16)];
         let mut bytes = [0; 40];
         bytes[..8].copy_from_slice(&before.to_le_bytes());
         bytes[8..24].copy_from_slice(&hash);
         bytes[24..24 + role.len()].copy_from_slice(role);
-        // Only a secret that is too short is refused.
+        // Fails only if the secret is too short.
         Link(XxHash3_64::oneshot_with_secret(self.0.secret(), &bytes).unwrap_or_default())
     }
 }
@@ -102,19 +102,19 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// The link with this number.
+    /// Wraps a number.
     #[must_use]
     pub const fn from_number(number: u64) -> Self {
         Self(number)
     }
 
-    /// A chain as it is stored.
+    /// Encodes a chain for the store.
     #[must_use]
     pub fn store(chain: &[Self]) -> String {
         chain.iter().map(Self::to_string).collect()
     }
 
-    /// The chain that was stored like this; what is no link ends it.
+    /// Decodes a stored chain, up to the first invalid link.
     ///
     /// ```
     /// use foreword_core::cache::Link;

@@ -1,81 +1,82 @@
-//! Where two requests part. Looks at sections in the order in which a provider caches them; says nothing of causes.
+//! Finds the first difference between two request shapes, in the order in which providers cache sections. Does not
+//! determine causes.
 
 use std::ops::Range;
 
-use super::marks::{Differing, differing};
+use super::chunk_hashes::{Differing, differing};
 use super::shape::{RequestShape, Section, SectionName, Span, tokens};
 
-/// What became of a cached prefix.
+/// How a request differs from the cached prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Divergence {
-    /// The request begins with all of it.
+    /// The request starts with the whole prefix.
     None {
-        /// About how many tokens that is.
+        /// The approximate size of the prefix, in tokens.
         shared_tokens: usize,
     },
-    /// The request is another from here on.
+    /// The request differs from this point on.
     At(Box<Difference>),
-    /// The shapes were made under different keys.
+    /// The shapes were computed with different keys.
     Incomparable,
 }
 
-/// The first place at which a request is not what it was.
+/// The first difference between two requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The section, by its name in the request as it is now; if it is gone, by the name it had.
+    /// The section, by its name in the current request; for a removed section, its previous name.
     pub section: SectionName,
-    /// What became of it.
-    pub change: Change,
-    /// The layer within it.
+    /// How the section changed.
+    pub change: SectionChange,
+    /// The layer within the section.
     pub layer: Option<String>,
-    /// From the first to the last bytes that differ, to 64 bytes; counted in the layer, or in the section if that has no
-    /// layers. Only if it was changed.
+    /// The range of differing bytes, with a resolution of 64 bytes, relative to the layer, or to the section if it has
+    /// no layers. Only for [`SectionChange::Changed`].
     pub bytes: Option<Range<usize>>,
-    /// About how many tokens before it are the same.
+    /// The approximate number of equal tokens before the difference.
     pub shared_tokens: usize,
-    /// What became of the tools, if it is one.
+    /// Changes to the tools, if the section is a tool.
     pub tools: ToolChanges,
-    /// How many sections are the same.
+    /// The number of equal sections.
     pub(super) shared_sections: usize,
-    /// Where the layer begins in its section.
+    /// The offset of the layer in its section.
     pub(super) layer_start: usize,
     pub(super) differing: Option<Differing>,
 }
 
-/// What became of a section or a layer.
+/// How a section or layer changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// It is new here.
+pub enum SectionChange {
+    /// It is new.
     Added,
-    /// It is gone; what is behind it stands in its place.
+    /// It was removed.
     Removed,
-    /// The same ones are there in another order.
+    /// The same sections are in a different order.
     Reordered,
-    /// Its text is another.
+    /// Its text changed.
     Changed,
 }
 
-/// What became of the tools, by their names.
+/// Changes to the tools, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolChanges {
-    /// New ones.
+    /// New tools.
     pub added: Vec<String>,
-    /// Those that are gone.
+    /// Removed tools.
     pub removed: Vec<String>,
-    /// Those that read differently.
+    /// Tools with a changed definition.
     pub edited: Vec<String>,
-    /// Whether those that stayed are in another order.
+    /// Whether the remaining tools are in a different order.
     pub reordered: bool,
 }
 
-/// Compares what was cacheable of `previous`, which is everything up to its last breakpoint or all of it if it has none,
-/// with how `current` begins.
+/// Compares the cacheable prefix of `previous` with the start of `current`. The prefix ends at the last breakpoint;
+/// without breakpoints it is the whole request.
 #[must_use]
 pub fn compare(previous: &RequestShape, current: &RequestShape) -> Divergence {
     compare_first(previous, current, previous.marked_prefix(), previous.model == current.model)
 }
 
-/// The same for the first `prefix` sections.
+/// Like [`compare`], for the first `prefix` sections.
 pub(super) fn compare_first(
     previous: &RequestShape,
     current: &RequestShape,
@@ -86,7 +87,7 @@ pub(super) fn compare_first(
         return Divergence::Incomparable;
     }
     if !same_model {
-        return at(Difference::plain(SectionName::Model, Change::Changed));
+        return at(Difference::plain(SectionName::Model, SectionChange::Changed));
     }
     let before = &previous.sections[..prefix.min(previous.sections.len())];
     let shared = before.iter().zip(&current.sections).take_while(|(before, now)| before.is_same(now)).count();
@@ -104,7 +105,7 @@ fn at(difference: Difference) -> Divergence {
 }
 
 impl Difference {
-    fn plain(section: SectionName, change: Change) -> Self {
+    fn plain(section: SectionName, change: SectionChange) -> Self {
         Self {
             section,
             change,
@@ -119,30 +120,30 @@ impl Difference {
     }
 }
 
-/// The difference at the first of the sections that are left. There is at least one that was there before.
+/// The first difference of the remaining sections. `before` is not empty.
 fn first_difference(before: &[Section], now: &[Section]) -> Difference {
     let old = &before[0];
-    let Some(new) = now.first() else { return Difference::plain(old.name.clone(), Change::Removed) };
-    // The one that stands further in front is where the prefix ends.
+    let Some(new) = now.first() else { return Difference::plain(old.name.clone(), SectionChange::Removed) };
+    // The section with the lower rank is where the prefix ends.
     let rank = old.name.rank().min(new.name.rank());
     let (before, now) = (of_rank(before, rank), of_rank(now, rank));
     match (before, now) {
         ([old, ..], _) if matches!(old.name, SectionName::Tool(_)) => tool_difference(before, now),
         (_, [new, ..]) if matches!(new.name, SectionName::Tool(_)) => tool_difference(before, now),
-        ([], _) => Difference::plain(new.name.clone(), Change::Added),
-        (_, []) => Difference::plain(old.name.clone(), Change::Removed),
+        ([], _) => Difference::plain(new.name.clone(), SectionChange::Added),
+        (_, []) => Difference::plain(old.name.clone(), SectionChange::Removed),
         ([old, ..], [new, ..]) if matches!(old.name, SectionName::Setting { .. }) => {
             setting_difference(old, new, now)
         }
         ([old, ..], [new, ..]) => match order_change(before, now) {
-            Change::Changed => changed(old, new),
-            Change::Removed => Difference::plain(old.name.clone(), Change::Removed),
+            SectionChange::Changed => changed(old, new),
+            SectionChange::Removed => Difference::plain(old.name.clone(), SectionChange::Removed),
             other => Difference::plain(new.name.clone(), other),
         },
     }
 }
 
-/// The first sections, as long as they are of this rank.
+/// The leading sections of this rank.
 fn of_rank(sections: &[Section], rank: u8) -> &[Section] {
     let count = sections.iter().take_while(|section| section.name.rank() == rank).count();
     &sections[..count]
@@ -153,12 +154,13 @@ fn setting_difference(old: &Section, new: &Section, now: &[Section]) -> Differen
         return changed(old, new);
     }
     let still_there = now.iter().any(|section| section.name == old.name);
-    let (section, change) = if still_there { (new, Change::Added) } else { (old, Change::Removed) };
+    let (section, change) =
+        if still_there { (new, SectionChange::Added) } else { (old, SectionChange::Removed) };
     Difference::plain(section.name.clone(), change)
 }
 
-/// Whether sections that are told apart by their text alone came, went, or changed places.
-fn order_change(before: &[Section], now: &[Section]) -> Change {
+/// Whether unnamed sections, which are compared by text only, were added, removed or reordered.
+fn order_change(before: &[Section], now: &[Section]) -> SectionChange {
     let same = |(before, now): (&Section, &Section)| before.hash == now.hash;
     let goes_on = |kept: &[Section], there: &[Section]| !kept.is_empty() && kept.iter().zip(there).all(same);
     let sorted = |sections: &[Section]| {
@@ -167,15 +169,15 @@ fn order_change(before: &[Section], now: &[Section]) -> Change {
         hashes
     };
     if sorted(before) == sorted(now) {
-        return Change::Reordered;
+        return SectionChange::Reordered;
     }
     if (1..before.len()).any(|gone| goes_on(&before[gone..], now)) {
-        return Change::Removed;
+        return SectionChange::Removed;
     }
     if (1..now.len()).any(|new| now.len() - new >= before.len() && goes_on(before, &now[new..])) {
-        return Change::Added;
+        return SectionChange::Added;
     }
-    Change::Changed
+    SectionChange::Changed
 }
 
 fn tool_difference(before: &[Section], now: &[Section]) -> Difference {
@@ -193,12 +195,16 @@ fn tool_difference(before: &[Section], now: &[Section]) -> Difference {
     };
     let mut difference = match (before.first(), now.first()) {
         (Some(old), Some(new)) if old.name == new.name => changed(old, new),
-        (Some(old), _) if find(now, old).is_none() => Difference::plain(old.name.clone(), Change::Removed),
-        (_, Some(new)) if find(before, new).is_none() => Difference::plain(new.name.clone(), Change::Added),
-        (_, Some(new)) => Difference::plain(new.name.clone(), Change::Reordered),
+        (Some(old), _) if find(now, old).is_none() => {
+            Difference::plain(old.name.clone(), SectionChange::Removed)
+        }
+        (_, Some(new)) if find(before, new).is_none() => {
+            Difference::plain(new.name.clone(), SectionChange::Added)
+        }
+        (_, Some(new)) => Difference::plain(new.name.clone(), SectionChange::Reordered),
         (old, None) => {
             let name = old.map_or(SectionName::Model, |old| old.name.clone());
-            Difference::plain(name, Change::Removed)
+            Difference::plain(name, SectionChange::Removed)
         }
     };
     difference.tools = tools;
@@ -212,9 +218,9 @@ fn tool_name(section: &Section) -> String {
     }
 }
 
-/// Two sections in the same place with different texts: down to the layer and the bytes.
+/// The difference between two sections at the same position, down to the layer and the bytes.
 fn changed(old: &Section, new: &Section) -> Difference {
-    let mut difference = Difference::plain(new.name.clone(), Change::Changed);
+    let mut difference = Difference::plain(new.name.clone(), SectionChange::Changed);
     let (before, now) = (old.spans.as_slice(), new.spans.as_slice());
     let shared = before.iter().zip(now).take_while(|(old, new)| same_span(old, new)).count();
     difference.layer_start = now[..shared].iter().map(|span| span.bytes).sum();
@@ -227,15 +233,15 @@ fn changed(old: &Section, new: &Section) -> Difference {
             difference.differing = Some(found);
         }
         (Some(old), new) if !now.iter().any(|new| new.layer == old.layer) => {
-            difference.change = Change::Removed;
+            difference.change = SectionChange::Removed;
             difference.layer = old.layer.clone().or_else(|| new.and_then(|new| new.layer.clone()));
         }
         (_, Some(new)) => {
             let known = before.iter().any(|old| old.layer == new.layer);
-            difference.change = if known { Change::Reordered } else { Change::Added };
+            difference.change = if known { SectionChange::Reordered } else { SectionChange::Added };
             difference.layer.clone_from(&new.layer);
         }
-        // The same bytes with other borders: only a role can have changed.
+        // Equal bytes with different layer boundaries: only a role can differ.
         (_, None) => {}
     }
     let place = difference.layer_start + difference.bytes.as_ref().map_or(0, |bytes| bytes.start);

@@ -1,11 +1,11 @@
-//! Why a cache was missed: weighs the evidence, from what needs no comparison to what only a comparison shows. Names a
-//! miss only where less was read than the previous request had left to be read.
+//! Diagnoses cache misses. Checks conditions that need no comparison first, then compares the requests. Reports a miss
+//! only if less was read than the previous request had left in the cache.
 
 use super::attribute::{Attributed, attribute};
 use super::cause::Cause;
 use super::compare::{Difference, Divergence, ToolChanges, compare_first};
-use super::diagnosis::{Diagnosis, Place, Verdict};
-use super::evidence::{Evidence, Previous, Seen};
+use super::diagnosis::{CacheVerdict, Diagnosis, DivergencePoint};
+use super::evidence::{Evidence, Previous, PreviousRequest};
 use super::readable::{Readable, read};
 use super::rules::Expiry;
 use super::shape::RequestShape;
@@ -16,7 +16,7 @@ use crate::price::cost_within;
 
 const NOT_REPORTED: &str = "how much was read: the provider did not report cache numbers";
 
-/// Why the request did not read what it might have.
+/// Finds out why the request read less from the cache than it could.
 #[must_use]
 pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let mut finding = match evidence.previous {
@@ -33,20 +33,20 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     finding.priced(evidence)
 }
 
-/// What was found, before it is priced.
+/// The diagnosis before costs are computed.
 #[derive(Default)]
 struct Finding {
     cause: Option<Cause>,
-    place: Option<Place>,
-    /// How many tokens might have been read.
+    place: Option<DivergencePoint>,
+    /// How many tokens could have been read.
     readable: u64,
-    /// Whether that is not known at all.
+    /// Whether the previous request is unknown.
     unseen: bool,
-    /// Whether those tokens were never written to the cache: with a breakpoint they would have been.
+    /// Whether the tokens were never written to the cache, because there was no breakpoint.
     never_written: bool,
     also: Vec<String>,
     unknown: Vec<String>,
-    /// The assumed rules it rests on, by the names of their fields in the data.
+    /// The assumed rules that the cause depends on, by their field names in the data.
     assumed: Vec<&'static str>,
 }
 
@@ -58,13 +58,13 @@ impl Finding {
 
 fn first(evidence: &Evidence<'_>) -> Finding {
     match read(&evidence.reported) {
-        // What others with the same beginning have left there.
+        // Other conversations with the same prefix left it in the cache.
         Some(read) if read > 0 => Finding { readable: read, ..Finding::default() },
         _ => Finding::of(Cause::FirstRequest, 0),
     }
 }
 
-/// What the request alone shows, and what the provider says.
+/// A diagnosis from the request alone and the provider's reason.
 fn not_seen(evidence: &Evidence<'_>) -> Finding {
     if let Some(cause) = breakpoint_fault(evidence, evidence.current, evidence.size()) {
         return Finding { unseen: true, ..Finding::of(cause, 0) };
@@ -73,26 +73,26 @@ fn not_seen(evidence: &Evidence<'_>) -> Finding {
         let unknown = vec!["whether more might have been read: the previous request was not seen".to_owned()];
         return Finding { readable: read, unknown, ..Finding::default() };
     }
-    let told = evidence.provider_reason.and_then(|reason| told_cause(evidence, reason));
-    let mut finding = Finding { unseen: true, ..Finding::of(told.unwrap_or(Cause::Unknown), 0) };
+    let named = evidence.provider_reason.and_then(|reason| cause_from_provider(evidence, reason));
+    let mut finding = Finding { unseen: true, ..Finding::of(named.unwrap_or(Cause::Unknown), 0) };
     finding.unknown.push("where the prefix diverged: the previous request was not seen".to_owned());
     finding
 }
 
-/// What a provider's own reason means.
-fn told_cause(evidence: &Evidence<'_>, reason: &str) -> Option<Cause> {
+/// The cause for a reason reported by the provider.
+fn cause_from_provider(evidence: &Evidence<'_>, reason: &str) -> Option<Cause> {
     match reason {
         "model_changed" => {
             Some(Cause::ModelChanged { from: "another".to_owned(), to: evidence.current.model.clone() })
         }
         "tools_changed" => Some(Cause::ToolsChanged(ToolChanges::default())),
-        "system_changed" => Some(Cause::SystemChanged(super::compare::Change::Changed)),
+        "system_changed" => Some(Cause::SystemChanged(super::compare::SectionChange::Changed)),
         "messages_changed" => Some(Cause::HistoryRewritten { trimmed: false }),
         _ => None,
     }
 }
 
-fn compared(evidence: &Evidence<'_>, seen: Seen<'_>) -> Finding {
+fn compared(evidence: &Evidence<'_>, seen: PreviousRequest<'_>) -> Finding {
     let readable = Readable::of(evidence, seen);
     let read = read(&evidence.reported);
     if read.is_some_and(|read| read > 0 && readable.tokens > 0 && readable.is_all(read, readable.tokens)) {
@@ -127,13 +127,13 @@ fn compared(evidence: &Evidence<'_>, seen: Seen<'_>) -> Finding {
     }
 }
 
-/// The previous request left nothing in the cache: it was too small, or nobody knows why.
+/// The previous request left nothing in the cache: it was too small, or the reason is unknown.
 fn nothing_left(readable: &Readable<'_>) -> Option<Finding> {
-    let told = readable.exact && readable.tokens > 0;
-    let size = if told { readable.tokens } else { readable.estimate };
+    let is_exact = readable.exact && readable.tokens > 0;
+    let size = if is_exact { readable.tokens } else { readable.estimate };
     if let Some(minimum) = readable.minimum().filter(|minimum| size < *minimum as u64) {
         let mut finding = Finding::of(Cause::BelowMinimum { minimum }, 0);
-        if !told && size * 10 > minimum as u64 * 9 {
+        if !is_exact && size * 10 > minimum as u64 * 9 {
             finding.unknown.push("whether it is really below: the size is an estimate".to_owned());
         }
         return Some(finding);
@@ -153,21 +153,21 @@ fn shared_tokens(divergence: &Divergence) -> usize {
     }
 }
 
-/// What is wrong with the breakpoints of a request of `size` tokens, whatever is in it.
+/// The fault in the breakpoints of a request of `size` tokens, if any.
 fn breakpoint_fault(evidence: &Evidence<'_>, shape: &RequestShape, size: u64) -> Option<Cause> {
     let found = shape.breakpoints().count();
-    if let Some(most) = evidence.rules.most_breakpoints.filter(|most| found > *most) {
+    if let Some(most) = evidence.rules.max_breakpoints.filter(|most| found > *most) {
         return Some(Cause::TooManyBreakpoints { found, most });
     }
     if found > 0 || evidence.rules.breakpoints != Breakpoints::Explicit {
         return None;
     }
-    // No breakpoint would have helped a request that is too small.
+    // A breakpoint would not have helped a request below the minimum.
     let minimum = evidence.minimum().filter(|minimum| size < *minimum as u64);
     Some(minimum.map_or(Cause::NoBreakpoint, |minimum| Cause::BelowMinimum { minimum }))
 }
 
-/// Whether both names are of one model.
+/// Whether both names refer to one model.
 fn is_same_model(facts: Option<&ModelFacts>, previous: &RequestShape, current: &RequestShape) -> bool {
     let is_named = |name: &str| {
         facts.is_some_and(|facts| {
@@ -181,17 +181,17 @@ fn is_same_model(facts: Option<&ModelFacts>, previous: &RequestShape, current: &
 
 fn diverged(
     evidence: &Evidence<'_>,
-    seen: Seen<'_>,
+    seen: PreviousRequest<'_>,
     readable: &Readable<'_>,
     difference: &Difference,
 ) -> Finding {
     let Attributed { mut cause, bytes, unknown } = attribute(evidence, seen, difference);
     let gone = readable.expiry() == Expiry::Gone;
     if let Cause::Expired { certain } = &mut cause {
-        // A prompt is built anew once the cache counts as cold, which may be before the provider has certainly deleted it.
+        // A prompt is rebuilt once the cache counts as cold, which may be before the provider has certainly deleted it.
         *certain = gone;
     }
-    let place = Place {
+    let place = DivergencePoint {
         section: difference.section.clone(),
         layer: difference.layer.clone(),
         bytes: bytes.or_else(|| difference.bytes.clone()).map(|bytes| (bytes.start, bytes.end)),
@@ -199,7 +199,7 @@ fn diverged(
     let before = readable.before(difference);
     let less_than_shared = read(&evidence.reported).is_some_and(|read| !readable.is_all(read, before));
     if gone && less_than_shared {
-        // Not even what is the same was read: that it differs further on was not what it came to.
+        // Not even the shared prefix was read, so the difference after it does not matter.
         let mut finding = Finding::of(Cause::Expired { certain: true }, readable.tokens);
         finding.also.push(format!("the prefix diverged at {place}: {cause}"));
         return finding;
@@ -213,7 +213,7 @@ fn diverged(
     finding
 }
 
-/// The prefix is the same, and was not read.
+/// The cause if the prefix is unchanged but was not read.
 fn stable(evidence: &Evidence<'_>, readable: &Readable<'_>) -> Cause {
     if !readable.in_reach() {
         return Cause::OutOfReach { blocks: evidence.rules.look_back.unwrap_or(0) };
@@ -227,9 +227,9 @@ fn stable(evidence: &Evidence<'_>, readable: &Readable<'_>) -> Cause {
 }
 
 impl Finding {
-    fn note_stable(&mut self, evidence: &Evidence<'_>, seen: Seen<'_>) {
+    fn note_stable(&mut self, evidence: &Evidence<'_>, seen: PreviousRequest<'_>) {
         if evidence.reported.cache().is_none() {
-            // Nothing diverged and nobody says that anything was missed.
+            // Nothing differs and no miss was reported.
             self.cause = None;
             return;
         }
@@ -251,7 +251,7 @@ impl Finding {
         }
     }
 
-    /// Where the provider names another place than we do, both are told.
+    /// Notes a contradiction between the provider's reason and our result.
     fn note_provider(&mut self, reason: Option<&str>) {
         let (Some(reason), Some(place)) = (reason, &self.place) else { return };
         let ours = match place.section.code().split(':').next() {
@@ -266,7 +266,7 @@ impl Finding {
         }
     }
 
-    /// Names the rules the cause rests on that no documentation states.
+    /// Lists the rules that the cause depends on and that no documentation states.
     fn note_assumed(&mut self, evidence: &Evidence<'_>) {
         let assumed = evidence.rules.assumed;
         match &self.cause {
@@ -294,18 +294,18 @@ impl Finding {
         let lost = usage.filter(|_| !self.unseen).map(|usage| match nothing_lost {
             true => 0,
             false => {
-                // What is behind the last breakpoint was never to be read.
+                // Tokens after the last breakpoint could not be read.
                 let processed = if usage.cache_write > 0 { usage.cache_write } else { usage.input };
                 self.readable.saturating_sub(usage.cache_read).min(processed)
             }
         });
         let verdict = match (usage, &self.cause) {
-            (None, _) => Verdict::NotReported,
-            (Some(_), None) => Verdict::Hit,
-            (Some(_), Some(_)) if self.unseen => Verdict::Unknown,
-            (Some(usage), Some(_)) if nothing_lost && usage.cache_read == 0 => Verdict::NothingToRead,
-            (Some(usage), Some(_)) if usage.cache_read > 0 => Verdict::Partial,
-            (Some(_), Some(_)) => Verdict::Miss,
+            (None, _) => CacheVerdict::NotReported,
+            (Some(_), None) => CacheVerdict::Hit,
+            (Some(_), Some(_)) if self.unseen => CacheVerdict::Unknown,
+            (Some(usage), Some(_)) if nothing_lost && usage.cache_read == 0 => CacheVerdict::NothingToRead,
+            (Some(usage), Some(_)) if usage.cache_read > 0 => CacheVerdict::Partial,
+            (Some(_), Some(_)) => CacheVerdict::Miss,
         };
         let (cost, cost_if_hit) = cost(evidence, lost);
         Diagnosis {
@@ -326,7 +326,7 @@ impl Finding {
     }
 }
 
-/// What the tokens that were processed again cost, and what reading them would have cost.
+/// The cost of the tokens that were processed again, and the cost of reading them instead.
 fn cost(evidence: &Evidence<'_>, rewritten: Option<u64>) -> (Price, Price) {
     let (Some(usage), Some(tokens)) = (evidence.reported.cache(), rewritten) else {
         return (Price::Unknown, Price::Unknown);

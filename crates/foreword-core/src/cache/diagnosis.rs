@@ -1,4 +1,4 @@
-//! What came of a diagnosis: one sentence for people, fields with stable names for programs.
+//! The result of a diagnosis: one sentence for people, fields with stable names for programs.
 
 use std::fmt;
 
@@ -9,68 +9,68 @@ use super::cause::Cause;
 use super::shape::SectionName;
 use crate::money::Price;
 
-/// Why a request did not read from the cache what it might have, and what that cost.
+/// Why a request read less from the cache than it could, and the cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// Whether anything was missed.
-    pub verdict: Verdict,
-    /// Why. Nothing, if nothing was missed.
+    /// Whether there was a miss.
+    pub verdict: CacheVerdict,
+    /// The cause; `None` for a hit.
     pub cause: Option<Cause>,
     /// Where the prefix diverged, if it did.
-    pub place: Option<Place>,
-    /// Tokens that were written or processed again though they might have been read. Unknown if the provider reported
-    /// nothing.
+    pub place: Option<DivergencePoint>,
+    /// Tokens that were written or processed again although they could have been read. `None` if the provider reported
+    /// no cache usage.
     pub tokens_rewritten: Option<u64>,
-    /// Tokens that could have been read, had the previous request written them. Nothing where it did write.
+    /// Tokens that could have been read if the previous request had written them. `None` if it did.
     pub tokens_uncached: Option<u64>,
-    /// Tokens that were read.
+    /// Tokens read from the cache.
     pub tokens_read: Option<u64>,
-    /// Tokens that were written.
+    /// Tokens written to the cache.
     pub tokens_written: Option<u64>,
-    /// What the tokens that were processed again cost.
+    /// The cost of the tokens that were processed again.
     pub cost: Price,
-    /// What reading them would have cost.
+    /// The cost of reading them instead.
     pub cost_if_hit: Price,
-    /// Why the provider says it missed, in its own words.
+    /// The reason reported by the provider, verbatim.
     pub provider_reason: Option<String>,
-    /// What else would have been enough for a miss.
+    /// Other sufficient causes.
     pub also: Vec<String>,
-    /// What can't be known, in words.
+    /// What the diagnosis could not determine.
     pub unknown: Vec<String>,
-    /// The rules it rests on that are assumed because no documentation states them, by their names in the data.
+    /// The assumed rules that the diagnosis depends on, by their names in the data.
     pub assumed: Vec<&'static str>,
 }
 
-/// Whether anything was missed.
+/// Whether there was a miss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// All that might have been read was.
+pub enum CacheVerdict {
+    /// Everything readable was read.
     Hit,
-    /// Some of it was.
+    /// A part of it was read.
     Partial,
-    /// Nothing was.
+    /// Nothing was read.
     Miss,
     /// There was nothing to read.
     NothingToRead,
-    /// The provider does not say what it read.
+    /// The provider reports no cache usage.
     NotReported,
-    /// Nobody knows what might have been read.
+    /// What could have been read is unknown.
     Unknown,
 }
 
 /// Where a prefix diverged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct DivergencePoint {
     /// The section.
     pub section: SectionName,
-    /// The layer in it.
+    /// The layer in the section.
     pub layer: Option<String>,
-    /// From where to where, in bytes of the layer, or of the section if that has no layers.
+    /// The byte range, relative to the layer, or to the section if it has no layers.
     pub bytes: Option<(usize, usize)>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DivergencePoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((from, _)) = self.bytes {
             write!(f, "byte {from} of ")?;
@@ -88,16 +88,16 @@ impl fmt::Display for Diagnosis {
             |tokens: Option<u64>| with_thousands(usize::try_from(tokens.unwrap_or(0)).unwrap_or(usize::MAX));
         let read = count(self.tokens_read);
         match self.verdict {
-            Verdict::Hit => write!(f, "{read} tokens read, nothing processed again")?,
-            Verdict::NothingToRead => write!(f, "nothing to read")?,
-            Verdict::NotReported => write!(f, "the provider reported no cache numbers")?,
-            Verdict::Unknown => write!(f, "{read} tokens read")?,
-            Verdict::Partial | Verdict::Miss => {
+            CacheVerdict::Hit => write!(f, "{read} tokens read, nothing processed again")?,
+            CacheVerdict::NothingToRead => write!(f, "nothing to read")?,
+            CacheVerdict::NotReported => write!(f, "the provider reported no cache numbers")?,
+            CacheVerdict::Unknown => write!(f, "{read} tokens read")?,
+            CacheVerdict::Partial | CacheVerdict::Miss => {
                 if let Some(tokens) = self.tokens_uncached {
                     write!(f, "{} tokens sent uncached, {read} read", count(Some(tokens)))?;
                     return self.reason(f);
                 }
-                // A provider that writes nothing, or does not report it, processes the tokens again all the same.
+                // Providers that write nothing, or do not report it, still process the tokens again.
                 let done = if self.tokens_written.unwrap_or(0) > 0 { "written" } else { "processed" };
                 write!(f, "{} tokens {done} again, {read} read", count(self.tokens_rewritten))?;
             }
@@ -107,7 +107,7 @@ impl fmt::Display for Diagnosis {
 }
 
 impl Diagnosis {
-    /// Why, what it cost and what to do.
+    /// Appends cause, cost and advice.
     fn reason(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(cause) = &self.cause else { return Ok(()) };
         match &self.place {
@@ -126,10 +126,10 @@ impl Diagnosis {
     }
 }
 
-/// The fields as programs read them. A name that stands here once stays.
+/// The fields as serialised. Names are stable.
 #[derive(Serialize)]
 struct Fields<'a> {
-    verdict: Verdict,
+    verdict: CacheVerdict,
     cause: Option<&'a str>,
     detail: Option<String>,
     section: Option<String>,

@@ -1,5 +1,4 @@
-//! What a diagnosis goes by: two shapes, times, what the provider reported, what our own side knows, and a look at the
-//! text as it is now.
+//! The input of a diagnosis: two shapes, times, the provider's usage, known changes, and access to the current text.
 
 use std::ops::Range;
 
@@ -11,31 +10,31 @@ use crate::message::Usage;
 use crate::models::ModelFacts;
 use crate::timestamp::Timestamp;
 
-/// Looks at bytes of a section of the current request, as they were given to its shape. `None` if they are not at hand.
+/// Reads bytes of a section of the current request. `None` if the text is not available.
 pub type Peek<'a> = &'a dyn Fn(&SectionName, Range<usize>) -> Option<Vec<u8>>;
 
-/// Everything there is to go by.
+/// The input of a diagnosis.
 #[derive(Clone, Copy)]
 pub struct Evidence<'a> {
-    /// The request before this one in the same conversation.
+    /// The previous request of the same conversation.
     pub previous: Previous<'a>,
-    /// The request.
+    /// The current request.
     pub current: &'a RequestShape,
     /// When it was sent.
     pub at: Timestamp,
-    /// When anybody last used the same prefix, if that was later than the previous request.
+    /// The last use of the same prefix by any conversation, if later than the previous request.
     pub last_touch: Option<Timestamp>,
-    /// What is known about the model.
+    /// Facts about the model.
     pub facts: Option<&'a ModelFacts>,
-    /// How its provider caches.
+    /// How the provider caches.
     pub rules: CacheRules,
-    /// What the provider says it took.
+    /// The reported usage.
     pub reported: Reported,
-    /// Why the provider itself says it missed, in its own words.
+    /// The provider's own reason for the miss, verbatim.
     pub provider_reason: Option<&'a str>,
-    /// What our own side knows.
-    pub known: &'a Known,
-    /// A look at the current text.
+    /// Changes known on our side.
+    pub known: &'a KnownChanges,
+    /// Access to the current text.
     pub peek: Option<Peek<'a>>,
 }
 
@@ -45,7 +44,7 @@ impl Evidence<'_> {
         self.facts.and_then(|facts| facts.min_cacheable).or(self.rules.minimum)
     }
 
-    /// How many tokens the request has: as the provider counted them, else as estimated.
+    /// The size of the request: as reported by the provider, otherwise estimated.
     pub(super) fn size(&self) -> u64 {
         match self.reported.whole() {
             0 => self.current.tokens() as u64,
@@ -54,39 +53,39 @@ impl Evidence<'_> {
     }
 }
 
-/// The request before.
+/// The previous request of a conversation.
 #[derive(Debug, Clone, Copy)]
 pub enum Previous<'a> {
-    /// There was none: the conversation begins.
+    /// There is none: the conversation starts.
     First,
-    /// There was one, and nobody kept its shape.
+    /// There is one, but its shape is unknown.
     NotSeen,
-    /// This one.
-    Seen(Seen<'a>),
+    /// There is one with a known shape.
+    Seen(PreviousRequest<'a>),
 }
 
-/// A request that was seen.
+/// A previous request with a known shape.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
-    /// Its shape.
+pub struct PreviousRequest<'a> {
+    /// The shape.
     pub shape: &'a RequestShape,
     /// When it was sent.
     pub at: Timestamp,
-    /// What the provider said it took. Then it is known to the token what was in the cache.
+    /// The reported usage, which gives the exact number of cached tokens.
     pub reported: Option<Reported>,
 }
 
-/// What a provider says a call took. That it says nothing of a cache is not the same as nothing read.
+/// The usage a provider reports. No cache numbers is not the same as zero cached tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reported {
-    /// With what was read from the cache and written to it.
+    /// Usage with cache reads and writes.
     WithCache(Usage),
-    /// Without a word about a cache.
+    /// Usage without cache numbers.
     WithoutCache(Usage),
 }
 
 impl Reported {
-    /// The usage, if it tells of the cache.
+    /// The usage, if it includes cache numbers.
     #[must_use]
     pub fn cache(&self) -> Option<&Usage> {
         match self {
@@ -95,27 +94,27 @@ impl Reported {
         }
     }
 
-    /// All tokens of the request.
+    /// All input tokens of the request.
     pub(super) fn whole(&self) -> u64 {
         let (Self::WithCache(usage) | Self::WithoutCache(usage)) = self;
         usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write)
     }
 }
 
-/// What our own side knows of the way from the previous request to this one.
+/// Changes between the previous request and this one that our side knows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Known {
-    /// Why a new epoch was opened, if one was.
+pub struct KnownChanges {
+    /// Why a new epoch began, if one did.
     pub epoch: Option<Reason>,
-    /// Layers whose text was edited.
+    /// Edited layers.
     pub edited: Vec<EditedLayer>,
 }
 
-/// A layer that was edited.
+/// An edited layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditedLayer {
-    /// Which one.
+    /// The layer's id.
     pub layer: String,
-    /// The file it is from, if it is from one.
+    /// The layer's file, if it has one.
     pub file: Option<String>,
 }

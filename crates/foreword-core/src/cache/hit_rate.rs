@@ -1,5 +1,5 @@
-//! How much of what was sent came from the cache, over many calls, by tokens. A call that reports nothing about a cache
-//! is counted apart: it is not a call that read nothing.
+//! The cache hit rate over many calls, weighted by tokens. Calls without reported cache usage are counted separately,
+//! not as misses.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
 use super::evidence::Reported;
 
-/// The share of input tokens that were read from the cache.
+/// The share of input tokens read from the cache.
 ///
 /// ```
 /// use foreword_core::cache::{HitRate, Reported};
@@ -29,7 +29,7 @@ pub struct HitRate {
 }
 
 impl HitRate {
-    /// Counts a call.
+    /// Adds a call.
     pub fn add(&mut self, reported: &Reported) {
         let Some(usage) = reported.cache() else {
             self.unreported += 1;
@@ -40,31 +40,31 @@ impl HitRate {
         self.whole = self.whole.saturating_add(reported.whole());
     }
 
-    /// From 0 to 1; nothing, if no call has reported anything.
+    /// From 0 to 1; `None` if no call reported cache usage.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         (self.whole > 0).then(|| self.read as f64 / self.whole as f64)
     }
 
-    /// Tokens that were read from a cache.
+    /// Tokens read from the cache.
     #[must_use]
     pub fn tokens_read(&self) -> u64 {
         self.read
     }
 
-    /// Tokens that were read in all, by calls that reported it.
+    /// All input tokens of the calls that reported cache usage.
     #[must_use]
     pub fn input_tokens(&self) -> u64 {
         self.whole
     }
 
-    /// How many calls reported what they read.
+    /// The number of calls that reported cache usage.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.calls
     }
 
-    /// How many did not.
+    /// The number of calls that did not.
     #[must_use]
     pub fn unreported(&self) -> u64 {
         self.unreported
@@ -74,7 +74,7 @@ impl HitRate {
 impl fmt::Display for HitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.share() {
-            // Rounded down: what is not all is not shown as all.
+            // Rounded down, so that only a full hit rate shows as 100 %.
             Some(share) => {
                 let whole = with_thousands(usize::try_from(self.whole).unwrap_or(usize::MAX));
                 write!(f, "{:.1} % of {whole} input tokens", (share * 1_000.0).floor() / 10.0)?;

@@ -1,7 +1,8 @@
-//! Why a prompt cache was missed. A request is reduced to a [`RequestShape`], which holds no text; [`compare`] finds
-//! where two of them part; [`diagnose`] weighs that with times, usage and what is known, names the cause and the cost.
+//! Diagnosis of prompt cache misses. A request is reduced to a [`RequestShape`] without text; [`compare()`] finds the
+//! first difference of two shapes; [`diagnose()`] combines it with times, usage and known changes into a cause and a
+//! cost.
 //!
-//! Nothing here stores, sends or counts anything: shapes, times, usage and prices come in as values.
+//! This module does no IO: shapes, times, usage and prices are passed in as values.
 //!
 //! ```
 //! use foreword_core::cache::*;
@@ -23,7 +24,7 @@
 //! let facts = catalog.find("anthropic/claude-sonnet-5").unwrap();
 //! let at = |time: &str| time.parse().unwrap();
 //! let diagnosis = diagnose(&Evidence {
-//!     previous: Previous::Seen(Seen { shape: &previous, at: at("2026-06-05T10:00:01Z"), reported: None }),
+//!     previous: Previous::Seen(PreviousRequest { shape: &previous, at: at("2026-06-05T10:00:01Z"), reported: None }),
 //!     current: &current,
 //!     at: at("2026-06-05T10:02:01Z"),
 //!     last_touch: None,
@@ -31,7 +32,7 @@
 //!     rules: CacheRules::of(&facts.id, Some(facts)),
 //!     reported: Reported::WithCache(Usage { input: 10, cache_write: 31_200, ..Usage::default() }),
 //!     provider_reason: None,
-//!     known: &Known::default(),
+//!     known: &KnownChanges::default(),
 //!     peek: Some(&|_, range| now.as_bytes().get(range).map(<[u8]>::to_vec)),
 //! });
 //! assert_eq!(
@@ -42,18 +43,17 @@
 //! ```
 
 mod attribute;
-mod base64;
 mod builder;
 mod cause;
 mod chain;
+mod chunk_hashes;
 mod compare;
 mod diagnose;
 mod diagnosis;
 mod evidence;
 mod hit_rate;
 mod key;
-mod marks;
-mod of_request;
+mod model_request;
 mod pieces;
 mod readable;
 mod rules;
@@ -66,14 +66,14 @@ mod volatile;
 pub use builder::ShapeBuilder;
 pub use cause::Cause;
 pub use chain::{ChainKey, HashedText, Link};
-pub use compare::{Change, Difference, Divergence, ToolChanges, compare};
+pub use compare::{Difference, Divergence, SectionChange, ToolChanges, compare};
 pub use diagnose::diagnose;
-pub use diagnosis::{Diagnosis, Place, Verdict};
-pub use evidence::{EditedLayer, Evidence, Known, Peek, Previous, Reported, Seen};
+pub use diagnosis::{CacheVerdict, Diagnosis, DivergencePoint};
+pub use evidence::{EditedLayer, Evidence, KnownChanges, Peek, Previous, PreviousRequest, Reported};
 pub use hit_rate::HitRate;
 pub use key::ShapeKey;
-pub use of_request::{RequestPlaces, peek_into_request, shape_of_request};
+pub use model_request::{RequestPlaces, peek_into_request, shape_of_request};
 pub use pieces::Pieces;
-pub use rules::{AssumedRules, CacheRules, Kept};
-pub use shape::{RequestShape, Section, SectionName, Voids};
+pub use rules::{AssumedRules, CacheRules, RetentionRule};
+pub use shape::{Invalidates, RequestShape, Section, SectionName};
 pub use volatile::IdForm;

@@ -1,11 +1,10 @@
-//! A text as it lies in memory: in one piece, or in several with something between them that is not part of it.
+//! Borrowed text in one or more pieces.
 
 use std::ops::Range;
 
-/// Borrowed bytes, in one piece or in several that are read as one.
+/// Borrowed bytes in one or more pieces that are hashed as one text.
 ///
-/// A marker for the cache that stands within a JSON body is not part of what is cached: give what is before it and what
-/// is behind it.
+/// Cache markers inside a JSON body are not part of the cached text: pass the bytes before and after the marker.
 ///
 /// ```
 /// use foreword_core::cache::{RequestShape, ShapeKey};
@@ -16,19 +15,19 @@ use std::ops::Range;
 /// assert_eq!(whole, same);
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Pieces<'a>(Lying<'a>);
+pub struct Pieces<'a>(Storage<'a>);
 
 #[derive(Debug, Clone, Copy)]
-enum Lying<'a> {
-    Together([&'a [u8]; 1]),
-    Apart(&'a [&'a [u8]]),
+enum Storage<'a> {
+    One([&'a [u8]; 1]),
+    Many(&'a [&'a [u8]]),
 }
 
 impl<'a> Pieces<'a> {
     pub(super) fn as_slice(&self) -> &[&'a [u8]] {
         match &self.0 {
-            Lying::Together(one) => one,
-            Lying::Apart(several) => several,
+            Storage::One(one) => one,
+            Storage::Many(several) => several,
         }
     }
 
@@ -36,7 +35,7 @@ impl<'a> Pieces<'a> {
         self.as_slice().iter().map(|piece| piece.len()).sum()
     }
 
-    /// The pieces of a part of it.
+    /// The pieces of a byte range.
     pub(super) fn part(&self, range: &Range<usize>) -> Vec<&'a [u8]> {
         let mut before = 0;
         let mut part = Vec::with_capacity(1);
@@ -54,7 +53,7 @@ impl<'a> Pieces<'a> {
 
 impl<'a> From<&'a [u8]> for Pieces<'a> {
     fn from(bytes: &'a [u8]) -> Self {
-        Self(Lying::Together([bytes]))
+        Self(Storage::One([bytes]))
     }
 }
 
@@ -66,6 +65,6 @@ impl<'a> From<&'a str> for Pieces<'a> {
 
 impl<'a> From<&'a [&'a [u8]]> for Pieces<'a> {
     fn from(pieces: &'a [&'a [u8]]) -> Self {
-        Self(Lying::Apart(pieces))
+        Self(Storage::Many(pieces))
     }
 }

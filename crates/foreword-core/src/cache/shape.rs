@@ -1,15 +1,16 @@
-//! A request reduced to hashes of its sections, in the order a provider caches them. Holds names and sizes, and no text.
+//! A request reduced to hashes of its sections, in the order in which providers cache them. Contains names and sizes,
+//! no text.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::builder::ShapeBuilder;
 use super::chain::ChainKey;
+use super::chunk_hashes::{ChunkHashes, HashedChunks};
 use super::key::{KeyId, ShapeKey, TextHash};
-use super::marks::{Marked, Marks};
 use crate::price::CacheTtl;
 
-/// What is left of a request when its text is taken out: a keyed hash, the length and marks of each section.
+/// A request without its text: a keyed hash, the length and chunk hashes of each section.
 ///
 /// ```
 /// use foreword_core::cache::{Divergence, RequestShape, ShapeKey, compare};
@@ -35,14 +36,14 @@ pub struct RequestShape {
 }
 
 impl RequestShape {
-    /// Begins the shape of a request to `model`.
+    /// Starts the shape of a request to `model`.
     #[must_use]
     pub fn builder(key: &ShapeKey, model: impl Into<String>) -> ShapeBuilder<'static> {
         Self::begin(&ChainKey::of(key), model, None)
     }
 
-    /// The same with a key that is ready for it. What the request has in common with `previous`, most likely the one before
-    /// it, is not worked out again; the shape is the same without it.
+    /// Like [`RequestShape::builder`], with a prepared key. Hashes of sections shared with `previous` are reused; the
+    /// resulting shape is the same without it.
     ///
     /// ```
     /// use foreword_core::cache::{ChainKey, RequestShape, ShapeKey};
@@ -61,7 +62,7 @@ impl RequestShape {
         ShapeBuilder::new(key.hashing(), model.into(), previous)
     }
 
-    /// The model that was asked.
+    /// The requested model.
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
@@ -73,14 +74,14 @@ impl RequestShape {
         &self.sections
     }
 
-    /// About how many tokens all of it is.
+    /// The estimated size, in tokens.
     #[must_use]
     pub fn tokens(&self) -> usize {
         tokens(&self.sections)
     }
 
-    /// The shape of what stands before the messages: tools, settings and the system prompt, which requests of different
-    /// conversations may share.
+    /// The shape of everything before the messages: tools, settings and the system prompt. Requests of different
+    /// conversations may share it.
     #[must_use]
     pub fn before_messages(&self) -> Self {
         let is_message = |section: &&Section| !matches!(section.name, SectionName::Message { .. });
@@ -88,13 +89,13 @@ impl RequestShape {
         Self { key_id: self.key_id, model: self.model.clone(), sections }
     }
 
-    /// Whether a breakpoint stands anywhere in it.
+    /// Whether the request has a breakpoint.
     #[must_use]
     pub fn is_marked(&self) -> bool {
         self.sections.iter().any(|section| section.breakpoint.is_some())
     }
 
-    /// About how many bytes it takes in memory.
+    /// The approximate memory use, in bytes.
     #[must_use]
     pub fn weight(&self) -> usize {
         let spans = self.sections.iter().map(|section| {
@@ -104,7 +105,7 @@ impl RequestShape {
         size_of::<Self>() + self.sections.capacity() * size_of::<Section>() + spans.sum::<usize>()
     }
 
-    /// How many of its sections stand before the last breakpoint; all of them, if there is none.
+    /// The number of sections up to the last breakpoint; all sections if there is none.
     pub(super) fn marked_prefix(&self) -> usize {
         self.sections
             .iter()
@@ -112,7 +113,7 @@ impl RequestShape {
             .map_or(self.sections.len(), |at| at + 1)
     }
 
-    /// The breakpoints: how many sections stand before each, and how long it is kept.
+    /// The breakpoints: the number of sections before each, and its time to live.
     pub(super) fn breakpoints(&self) -> impl DoubleEndedIterator<Item = (usize, CacheTtl)> {
         self.sections.iter().enumerate().filter_map(|(at, section)| Some((at + 1, section.breakpoint?)))
     }
@@ -125,26 +126,26 @@ pub(super) fn tokens(sections: &[Section]) -> usize {
 /// A section of a request, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Which one.
+    /// Identifies the section.
     pub name: SectionName,
-    /// How long its text is.
+    /// The length of its text.
     pub bytes: usize,
-    /// About how many tokens that is.
+    /// Its estimated size in tokens.
     pub tokens: usize,
-    /// Whether a cache breakpoint stands at its end, and for how long that is kept.
+    /// The cache breakpoint at its end, with its time to live.
     pub breakpoint: Option<CacheTtl>,
-    /// How many blocks of content it is, as a provider counts them that looks back from a breakpoint.
+    /// The number of content blocks, for the provider's lookback.
     pub(super) blocks: usize,
     pub(super) hash: TextHash,
     pub(super) spans: Spans,
 }
 
-/// The stretches of a section.
+/// The spans of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Spans {
-    /// All of it; most sections are like this, and need no list.
+    /// The whole section, which is the usual case and needs no list.
     Whole(Span),
-    /// Its layers, and what is between them.
+    /// Its layers and the gaps between them.
     Layers(Vec<Span>),
 }
 
@@ -158,67 +159,66 @@ impl Spans {
 }
 
 impl Section {
-    /// Whether a provider takes both for the same.
+    /// Whether the provider treats both as equal.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.hash == other.hash && self.name == other.name
     }
 }
 
-/// A stretch of a section.
+/// A part of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) layer: Option<String>,
     pub(super) bytes: usize,
     pub(super) hash: TextHash,
-    pub(super) marks: Marks,
+    pub(super) marks: ChunkHashes,
 }
 
 impl Span {
-    pub(super) fn marked(&self) -> Marked<'_> {
-        Marked { marks: &self.marks, length: self.bytes }
+    pub(super) fn marked(&self) -> HashedChunks<'_> {
+        HashedChunks { marks: &self.marks, length: self.bytes }
     }
 }
 
-/// Which section of a request.
+/// Identifies a section of a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SectionName {
-    /// The model. Each has a cache of its own.
+    /// The model, which has its own cache.
     Model,
     /// A tool, by its name.
     Tool(String),
-    /// A setting that is part of what is cached, by its name.
+    /// A setting that is part of the cache key.
     Setting {
-        /// Its name, such as `tool_choice`.
+        /// The name, such as `tool_choice`.
         name: String,
-        /// What can't be read any more once it changes.
-        voids: Voids,
+        /// Which sections a change invalidates.
+        voids: Invalidates,
     },
     /// A block of the system prompt, from 0.
     System(usize),
     /// A message.
     Message {
-        /// Which one, from 0.
+        /// The index, from 0.
         index: usize,
-        /// Who speaks.
+        /// The author's role.
         role: Cow<'static, str>,
     },
 }
 
-/// What a changed setting voids. By Anthropic's published table a setting never voids the
-/// tools.
+/// What a changed setting invalidates. By Anthropic's published table a setting never invalidates the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Voids {
+pub enum Invalidates {
     /// The system prompt and the messages: web search, citations, speed.
     System,
-    /// The messages alone: the choice of tools, thinking, images.
+    /// Only the messages: tool choice, thinking, images.
     Messages,
 }
 
-/// What speakers are called; their names need no copy.
+/// Known roles, which need no allocation.
 const ROLES: [&str; 5] = ["user", "assistant", "tool", "system", "developer"];
 
 impl SectionName {
-    /// The message of this number, from 0.
+    /// The message with this index, from 0.
     #[must_use]
     pub fn message(index: usize, role: &str) -> Self {
         let known = ROLES.iter().find(|known| **known == role);
@@ -228,19 +228,19 @@ impl SectionName {
         }
     }
 
-    /// Its place among the others: what stands further in front voids what is behind it.
+    /// Its position in the cache order: a changed section invalidates those of higher rank.
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::Model => 0,
             Self::Tool(_) => 1,
-            Self::Setting { voids: Voids::System, .. } => 2,
+            Self::Setting { voids: Invalidates::System, .. } => 2,
             Self::System(_) => 3,
-            Self::Setting { voids: Voids::Messages, .. } => 4,
+            Self::Setting { voids: Invalidates::Messages, .. } => 4,
             Self::Message { .. } => 5,
         }
     }
 
-    /// As programs read it: `tool:bash`, `system:0`, `message:14`.
+    /// A code for programs: `tool:bash`, `system:0`, `message:14`.
     #[must_use]
     pub fn code(&self) -> String {
         match self {

@@ -1,16 +1,16 @@
-//! Shapes as they are stored: short keys, hashes and marks in base64, and a version. What another version wrote is as
-//! good as not there, because to compare it would be to guess.
+//! The stored form of shapes: short keys, base64 hashes and a version. Shapes of another version are ignored, since
+//! they cannot be compared.
 
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD as BASE64, Engine as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::base64::{decode, encode};
+use super::chunk_hashes::{CHUNK, ChunkHashes};
 use super::key::TextHash;
-use super::marks::{CHUNK, Marks};
-use super::shape::{RequestShape, Section, SectionName, Span, Spans, Voids};
+use super::shape::{Invalidates, RequestShape, Section, SectionName, Span, Spans};
 use crate::price::CacheTtl;
 
-/// Goes up whenever hashes, marks or the order of sections mean something else.
+/// Increment this when the meaning of hashes or the order of sections changes.
 const VERSION: u32 = 1;
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ struct Versioned {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     v: u32,
-    /// By which key.
+    /// The key id.
     k: String,
     /// The model.
     m: String,
@@ -31,29 +31,29 @@ struct Stored {
 
 #[derive(Serialize, Deserialize)]
 struct StoredSection {
-    /// What it is: `t`, `s`, `m`, or `a` and `b` for settings that void the system prompt or the messages.
+    /// The kind: `t`, `s`, `m`, or `a` and `b` for settings that invalidate the system prompt or the messages.
     w: char,
-    /// Its name or role.
+    /// The name or role.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     n: String,
-    /// Its tokens and blocks.
+    /// Tokens and blocks.
     t: (usize, usize),
-    /// Its breakpoint.
+    /// The breakpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     c: Option<CacheTtl>,
-    /// Its hash, if that is not its only span's.
+    /// The hash, if the section has several spans.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     h: String,
-    /// Its spans.
+    /// The spans.
     p: Vec<StoredSpan>,
 }
 
-/// Layer, bytes, hash, and the marks of both ways one behind the other.
+/// Layer, bytes, hash, and the chunk hashes in both directions.
 #[derive(Serialize, Deserialize)]
 struct StoredSpan(Option<String>, usize, String, String);
 
 impl RequestShape {
-    /// The shape that was stored as this JSON, unless another version wrote it or it is damaged.
+    /// Decodes a stored shape; `None` if it has another version or is damaged.
     ///
     /// ```
     /// use foreword_core::cache::{RequestShape, ShapeKey};
@@ -67,7 +67,7 @@ impl RequestShape {
     pub fn from_stored(json: &str) -> Option<Self> {
         let version: Versioned = serde_json::from_str(json).ok()?;
         let stored: Stored = (version.v == VERSION).then(|| serde_json::from_str(json).ok())??;
-        let key_id = decode(&stored.k)?.try_into().ok()?;
+        let key_id = BASE64.decode(stored.k).ok()?.try_into().ok()?;
         let mut sections = Vec::with_capacity(stored.s.len());
         let mut counts = [0, 0];
         for section in stored.s {
@@ -80,8 +80,8 @@ impl RequestShape {
 impl Serialize for RequestShape {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let sections: Option<Vec<_>> = self.sections.iter().map(StoredSection::of).collect();
-        let sections = sections.ok_or_else(|| S::Error::custom("the model is no section"))?;
-        Stored { v: VERSION, k: encode(&self.key_id), m: self.model.clone(), s: sections }
+        let sections = sections.ok_or_else(|| S::Error::custom("the model is not a section"))?;
+        Stored { v: VERSION, k: BASE64.encode(self.key_id), m: self.model.clone(), s: sections }
             .serialize(serializer)
     }
 }
@@ -91,8 +91,8 @@ impl StoredSection {
         let (what, name) = match &section.name {
             SectionName::Model => return None,
             SectionName::Tool(name) => ('t', name.as_str()),
-            SectionName::Setting { name, voids: Voids::System } => ('a', name.as_str()),
-            SectionName::Setting { name, voids: Voids::Messages } => ('b', name.as_str()),
+            SectionName::Setting { name, voids: Invalidates::System } => ('a', name.as_str()),
+            SectionName::Setting { name, voids: Invalidates::Messages } => ('b', name.as_str()),
             SectionName::System(_) => ('s', ""),
             SectionName::Message { role, .. } => ('m', &**role),
         };
@@ -102,12 +102,12 @@ impl StoredSection {
             n: name.to_owned(),
             t: (section.tokens, section.blocks),
             c: section.breakpoint,
-            h: if whole { String::new() } else { encode(&section.hash) },
+            h: if whole { String::new() } else { BASE64.encode(section.hash) },
             p: section.spans.as_slice().iter().map(StoredSpan::of).collect(),
         })
     }
 
-    /// `counts` is how many system blocks and messages there were before.
+    /// `counts` is the number of system blocks and messages before this section.
     fn read(self, counts: &mut [usize; 2]) -> Option<Section> {
         let mut spans: Vec<Span> = self.p.into_iter().map(StoredSpan::read).collect::<Option<_>>()?;
         let bytes = spans.iter().map(|span| span.bytes).sum();
@@ -119,8 +119,8 @@ impl StoredSection {
         };
         let name = match self.w {
             't' => SectionName::Tool(self.n),
-            'a' => SectionName::Setting { name: self.n, voids: Voids::System },
-            'b' => SectionName::Setting { name: self.n, voids: Voids::Messages },
+            'a' => SectionName::Setting { name: self.n, voids: Invalidates::System },
+            'b' => SectionName::Setting { name: self.n, voids: Invalidates::Messages },
             's' => SectionName::System(next(&mut counts[0])),
             'm' => SectionName::message(next(&mut counts[1]), &self.n),
             _ => return None,
@@ -133,22 +133,22 @@ impl StoredSection {
 impl StoredSpan {
     fn of(span: &Span) -> Self {
         let marks: Vec<u8> = span.marks.both().iter().flat_map(|mark| mark.to_le_bytes()).collect();
-        Self(span.layer.clone(), span.bytes, encode(&span.hash), encode(&marks))
+        Self(span.layer.clone(), span.bytes, BASE64.encode(span.hash), BASE64.encode(marks))
     }
 
     fn read(self) -> Option<Span> {
         let Self(layer, bytes, hash, marks) = self;
-        let marks = decode(&marks)?;
+        let marks = BASE64.decode(marks).ok()?;
         if marks.len() != 4 * bytes.div_ceil(CHUNK) {
             return None;
         }
         let marks = marks.chunks_exact(2).map(|mark| u16::from_le_bytes([mark[0], mark[1]])).collect();
-        Some(Span { layer, bytes, hash: text_hash(&hash)?, marks: Marks::from_both(marks) })
+        Some(Span { layer, bytes, hash: text_hash(&hash)?, marks: ChunkHashes::from_both(marks) })
     }
 }
 
 fn text_hash(text: &str) -> Option<TextHash> {
-    decode(text)?.try_into().ok()
+    BASE64.decode(text).ok()?.try_into().ok()
 }
 
 fn next(count: &mut usize) -> usize {

@@ -1,5 +1,5 @@
-//! Skills that were loaded in a part of a history which a summary is to stand for. Their instructions are in no prompt, so
-//! an agent that goes on without that part would not know any more how to do what it had begun.
+//! Repeats skills that were loaded in the compacted part of a history. Their instructions are in no prompt, so the
+//! agent would otherwise lose them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use crate::message::{ContentBlock, Kind, Message};
 
 /// The tool that loads a skill.
 const SKILL_GET: &str = "skill_get";
-/// The type of the block in which a summary keeps which skills it says again. It is never sent.
+/// The type of the internal block that lists the skills a summary repeats. It is never sent.
 const SKILLS: &str = "skills";
-/// The longest name that is shown.
-const SHOWN_NAME: usize = 64;
+/// The maximum length of a skill name in the text.
+const MAX_NAME_CHARS: usize = 64;
 
-/// The skills that were loaded within `messages`, or said again by a summary in them: each once, the newest first.
+/// The skills that were loaded in `messages` or repeated by a summary in them: each once, the newest first.
 #[must_use]
 pub fn skills_loaded(messages: &[Message]) -> Vec<String> {
     let mut asked: BTreeMap<&CallId, &str> = BTreeMap::new();
@@ -25,7 +25,7 @@ pub fn skills_loaded(messages: &[Message]) -> Vec<String> {
         for block in &message.content {
             match block {
                 ContentBlock::ToolCall { id, name, input } => {
-                    // An id can come again, and then it is another call.
+                    // A reused id belongs to a new call.
                     asked.remove(id);
                     if let Some(skill) = input["name"].as_str().filter(|_| name == SKILL_GET) {
                         asked.insert(id, skill);
@@ -46,36 +46,36 @@ pub fn skills_loaded(messages: &[Message]) -> Vec<String> {
     loaded.into_iter().rev().filter(|name| seen.insert(*name)).map(str::to_owned).collect()
 }
 
-/// A skill that was loaded, as it is now.
+/// A loaded skill with its current text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadedSkill {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it says now, and how many tokens that takes. `None` if it can't be loaded any more.
+    /// The current text and its size in tokens; `None` if the skill no longer exists.
     pub text: Option<(String, usize)>,
 }
 
-/// What stands behind a summary.
+/// The text that follows a summary.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SaidAgain {
-    /// The words.
+pub struct SkillReminder {
+    /// The text.
     pub text: String,
-    /// Which skills it is about, for the summary after this one. Never sent.
+    /// Lists the skills, for the next summary. Never sent.
     pub note: ContentBlock,
 }
 
-/// What is said again of skills that were loaded, the newest first, in at most `room` tokens. `None` if none were.
+/// The text that repeats loaded skills, the newest first, in at most `room` tokens. `None` if there are none.
 ///
 /// ```
-/// use foreword_core::compaction::{LoadedSkill, said_again};
+/// use foreword_core::compaction::{LoadedSkill, skill_reminder};
 /// let bread = LoadedSkill { name: "bread".into(), text: Some(("# bread\n\nFlour, water, salt.".into(), 9)) };
 /// let tea = LoadedSkill { name: "tea".into(), text: None };
-/// let again = said_again(&[bread, tea], 1_000).unwrap();
+/// let again = skill_reminder(&[bread, tea], 1_000).unwrap();
 /// assert!(again.text.contains("# bread\n\nFlour, water, salt."));
 /// assert!(again.text.ends_with("Loaded then, and not there any more: `tea`."));
 /// ```
 #[must_use]
-pub fn said_again(loaded: &[LoadedSkill], room: usize) -> Option<SaidAgain> {
+pub fn skill_reminder(loaded: &[LoadedSkill], room: usize) -> Option<SkillReminder> {
     if loaded.is_empty() {
         return None;
     }
@@ -107,11 +107,11 @@ pub fn said_again(loaded: &[LoadedSkill], room: usize) -> Option<SaidAgain> {
     let there: Vec<&str> =
         loaded.iter().filter(|skill| skill.text.is_some()).map(|skill| skill.name.as_str()).collect();
     let note = ContentBlock::Other(json!({ "type": SKILLS, "names": there }));
-    Some(SaidAgain { text: parts.join("\n\n"), note })
+    Some(SkillReminder { text: parts.join("\n\n"), note })
 }
 
 fn listed(names: &[&str]) -> String {
     let names: Vec<String> =
-        names.iter().map(|name| format!("`{}`", single_line(name, SHOWN_NAME))).collect();
+        names.iter().map(|name| format!("`{}`", single_line(name, MAX_NAME_CHARS))).collect();
     names.join(", ")
 }

@@ -1,4 +1,4 @@
-//! When a conversation is due, what it weighs, and what is said again.
+//! When compaction is due, the size of a conversation, and repeated skills.
 
 use foreword_prompt::trust::Trust;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::*;
 use crate::id::{CallId, ConversationId, MessageId, TurnId};
 use crate::message::{NewMessage, Provenance, Usage};
 
-fn message(seq: u64, (role, kind): (Role, Kind), content: Vec<ContentBlock>) -> Message {
+fn message(seq: u64, role: Role, kind: Kind, content: Vec<ContentBlock>) -> Message {
     let message = NewMessage {
         id: MessageId::new(format!("m-{seq}")).unwrap(),
         conversation: ConversationId::new("c-1").unwrap(),
@@ -25,19 +25,19 @@ fn message(seq: u64, (role, kind): (Role, Kind), content: Vec<ContentBlock>) -> 
     Message { seq, message }
 }
 
-fn loads(seq: u64, call: &str, (tool, skill): (&str, &str), fails: bool) -> [Message; 2] {
+fn loads(seq: u64, call: &str, tool: &str, skill: &str, fails: bool) -> [Message; 2] {
     let id = CallId::new(call).unwrap();
     let asked =
         ContentBlock::ToolCall { id: id.clone(), name: tool.to_owned(), input: json!({ "name": skill }) };
     let gave = ContentBlock::ToolResult { call: id, content: "…".to_owned(), is_error: fails };
     [
-        message(seq, (Role::Assistant, Kind::Message), vec![asked]),
-        message(seq + 1, (Role::Tool, Kind::Message), vec![gave]),
+        message(seq, Role::Assistant, Kind::Message, vec![asked]),
+        message(seq + 1, Role::Tool, Kind::Message, vec![gave]),
     ]
 }
 
 #[test]
-fn a_share_is_a_part_of_one() {
+fn share_is_between_zero_and_one() {
     for (written, expected) in [(0.2, Some(20)), (0.95, Some(95)), (0.0, Some(0)), (1.0, Some(100))] {
         assert_eq!(Share::of_a_whole(written).map(|share| share.of(100)), expected, "{written}");
     }
@@ -49,34 +49,34 @@ fn a_share_is_a_part_of_one() {
 }
 
 #[test]
-fn what_is_switched_off_is_never_due() {
-    let long = Measured { weight: usize::MAX, coverable: usize::MAX, window: Some(1_000) };
+fn disabled_compaction_is_never_due() {
+    let long = ContextSize { weight: usize::MAX, coverable: usize::MAX, window: Some(1_000) };
     let off = CompactionPolicy { share: None, night_share: None, ..CompactionPolicy::default() };
-    for moment in [Moment::TurnEnded, Moment::Night] {
+    for moment in [CompactionTrigger::TurnEnded, CompactionTrigger::Night] {
         assert!(CompactionPolicy::default().is_due(moment, &long));
         assert!(!off.is_due(moment, &long));
-        assert!(!off.is_due(moment, &Measured { window: None, ..long }));
+        assert!(!off.is_due(moment, &ContextSize { window: None, ..long }));
     }
 }
 
 proptest! {
     #[test]
-    fn what_is_due_is_too_long_and_worth_a_summary(weight in 0..300_000_usize, coverable in 0..300_000_usize, window in 1..300_000_usize) {
+    fn compaction_is_due_above_the_limit(weight in 0..300_000_usize, coverable in 0..300_000_usize, window in 1..300_000_usize) {
         let policy = CompactionPolicy::default();
-        let measured = Measured { weight, coverable, window: Some(window) };
-        for moment in [Moment::TurnEnded, Moment::Night] {
+        let measured = ContextSize { weight, coverable, window: Some(window) };
+        for moment in [CompactionTrigger::TurnEnded, CompactionTrigger::Night] {
             let limit = policy.limit(moment, Some(window)).unwrap();
             let due = policy.is_due(moment, &measured);
             prop_assert_eq!(due, weight > limit && coverable > 0 && coverable >= limit / 10);
-            // What a turn makes due, the night does all the more.
-            prop_assert!(moment == Moment::Night || !due || coverable < limit / 10 || policy.is_due(Moment::Night, &measured));
+            // Whatever is due after a turn is also due in the background.
+            prop_assert!(moment == CompactionTrigger::Night || !due || coverable < limit / 10 || policy.is_due(CompactionTrigger::Night, &measured));
         }
     }
 }
 
 #[test]
-fn a_history_weighs_what_its_last_answer_reported() {
-    let mut answer = message(2, (Role::Assistant, Kind::Message), vec![ContentBlock::text("hello")]);
+fn history_size_is_the_last_reported_usage() {
+    let mut answer = message(2, Role::Assistant, Kind::Message, vec![ContentBlock::text("hello")]);
     answer.message.usage = Some(Usage {
         input: 10,
         output: 5,
@@ -95,12 +95,12 @@ fn a_history_weighs_what_its_last_answer_reported() {
 }
 
 #[test]
-fn what_was_sent_counts_instead_of_what_was_said() {
+fn sent_messages_replace_user_messages_in_counts() {
     let text = |words: &str| vec![ContentBlock::text(words)];
-    let said = message(1, (Role::User, Kind::Message), text("four"));
-    let sent = message(2, (Role::User, Kind::Sent), text("<context>four"));
-    let answer = message(3, (Role::Assistant, Kind::Message), text("answer"));
-    let mut waits = message(4, (Role::User, Kind::Message), text("not read yet"));
+    let said = message(1, Role::User, Kind::Message, text("four"));
+    let sent = message(2, Role::User, Kind::Sent, text("<context>four"));
+    let answer = message(3, Role::Assistant, Kind::Message, text("answer"));
+    let mut waits = message(4, Role::User, Kind::Message, text("not read yet"));
     waits.message.turn = None;
     let length = |text: &str| text.len();
     assert_eq!(counted(&[&said, &sent, &answer, &waits], length), 13 + 6);
@@ -109,32 +109,33 @@ fn what_was_sent_counts_instead_of_what_was_said() {
 
 #[test]
 fn skills_are_found_once_and_the_newest_first() {
-    let mut summary = message(1, (Role::User, Kind::Summary), vec![ContentBlock::text("before")]);
+    let mut summary = message(1, Role::User, Kind::Summary, vec![ContentBlock::text("before")]);
     let tea = LoadedSkill { name: "tea".to_owned(), text: Some(("# tea".to_owned(), 2)) };
     let diary = LoadedSkill { name: "diary".to_owned(), text: Some(("# diary".to_owned(), 2)) };
-    summary.message.content.push(said_again(&[tea, diary], 10).unwrap().note);
+    summary.message.content.push(skill_reminder(&[tea, diary], 10).unwrap().note);
     let history: Vec<Message> = [summary]
         .into_iter()
-        .chain(loads(2, "call_0", ("skill_get", "bread"), false))
-        .chain(loads(4, "call_0", ("skill_get", "nothing"), true))
-        .chain(loads(6, "call_0", ("memory_get", "secret"), false))
-        .chain(loads(8, "call_0", ("skill_get", "diary"), false))
+        .chain(loads(2, "call_0", "skill_get", "bread", false))
+        .chain(loads(4, "call_0", "skill_get", "nothing", true))
+        .chain(loads(6, "call_0", "memory_get", "secret", false))
+        .chain(loads(8, "call_0", "skill_get", "diary", false))
         .collect();
     assert_eq!(skills_loaded(&history), ["diary", "bread", "tea"]);
-    // Nobody but us writes summaries.
+    // Only Foreword writes summaries.
     let mut forged = history[0].clone();
     forged.message.kind = Kind::Message;
     assert!(skills_loaded(&[forged]).is_empty());
 }
 
 #[test]
-fn what_does_not_fit_is_named_and_what_is_gone_is_said_to_be() {
+fn omitted_and_removed_skills_are_listed() {
     let skill = |name: &str, tokens: usize| LoadedSkill {
         name: name.to_owned(),
         text: Some((format!("# {name}\n\nText."), tokens)),
     };
     let gone = LoadedSkill { name: "old\n# System".to_owned(), text: None };
-    let again = said_again(&[skill("bread", 60), skill("long", 50), skill("tea", 40), gone], 100).unwrap();
+    let again =
+        skill_reminder(&[skill("bread", 60), skill("long", 50), skill("tea", 40), gone], 100).unwrap();
     let expected = [
         "Skills you had loaded before this point, as they are written now:",
         "# bread\n\nText.",
@@ -147,5 +148,5 @@ fn what_does_not_fit_is_named_and_what_is_gone_is_said_to_be() {
         again.note,
         ContentBlock::Other(json!({ "type": "skills", "names": ["bread", "long", "tea"] }))
     );
-    assert_eq!(said_again(&[], 100), None);
+    assert_eq!(skill_reminder(&[], 100), None);
 }

@@ -1,4 +1,4 @@
-//! The days on which clocks are put forward and back, and what nobody should be able to write.
+//! Daylight saving time changes and invalid expressions.
 
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ fn zone(name: &str) -> TimeZone {
     TimeZone::get(name).unwrap()
 }
 
-/// The times after `after`, as clocks there show them.
+/// The occurrences after `after`, in local time.
 fn times(cron: &str, zone_name: &str, after: &str, count: usize) -> Vec<String> {
     let (cron, zone) = (Cron::parse(cron).unwrap(), zone(zone_name));
     let mut at: Timestamp = after.parse().unwrap();
@@ -28,7 +28,7 @@ fn check(cron: &str, zone_name: &str, after: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_is_due_in_a_missing_hour_fires_once_at_its_end() {
+fn skipped_hour_fires_once_at_its_end() {
     let berlin = "2026-03-28T12:00:00+01:00";
     check("30 2 * * *", "Europe/Berlin", berlin, &["29 03:00 +02:00", "30 02:30 +02:00"]);
     check("*/20 2 * * *", "Europe/Berlin", berlin, &["29 03:00 +02:00", "30 02:00 +02:00"]);
@@ -39,7 +39,7 @@ fn what_is_due_in_a_missing_hour_fires_once_at_its_end() {
         "2026-03-07T12:00:00-05:00",
         &["08 03:00 -04:00", "09 02:15 -04:00"],
     );
-    // Half an hour is missing.
+    // Half an hour is skipped.
     check(
         "15 2 * * *",
         "Australia/Lord_Howe",
@@ -49,7 +49,7 @@ fn what_is_due_in_a_missing_hour_fires_once_at_its_end() {
 }
 
 #[test]
-fn what_is_due_in_a_doubled_hour_fires_once() {
+fn repeated_hour_fires_once() {
     let berlin = "2026-10-24T12:00:00+02:00";
     check("30 2 * * *", "Europe/Berlin", berlin, &["25 02:30 +02:00", "26 02:30 +01:00"]);
     check("0 */2 25 10 *", "Europe/Berlin", "2026-10-24T22:30:00Z", &["25 02:00 +02:00", "25 04:00 +01:00"]);
@@ -68,7 +68,7 @@ fn what_is_due_in_a_doubled_hour_fires_once() {
 }
 
 #[test]
-fn what_is_due_every_hour_follows_the_time_that_passes() {
+fn hourly_expressions_follow_elapsed_time() {
     let forward = ["29 01:30 +01:00", "29 03:00 +02:00", "29 03:30 +02:00"];
     check("*/30 * * * *", "Europe/Berlin", "2026-03-29T01:00:00+01:00", &forward);
     check(
@@ -89,7 +89,7 @@ fn what_is_due_every_hour_follows_the_time_that_passes() {
 }
 
 #[test]
-fn what_is_due_on_a_day_that_is_left_out_fires_at_its_end() {
+fn skipped_day_fires_at_its_end() {
     // Samoa went from 29 to 31 December 2011.
     let after = "2011-12-29T12:00:00-10:00";
     check("0 7 * * *", "Pacific/Apia", after, &["31 00:00 +14:00", "31 07:00 +14:00"]);
@@ -98,7 +98,7 @@ fn what_is_due_on_a_day_that_is_left_out_fires_at_its_end() {
 }
 
 #[test]
-fn the_usual_ways_to_write_it_are_understood() {
+fn common_expressions_are_parsed() {
     let after = "2026-11-16T12:00:00Z";
     for (cron, expected) in [
         ("@hourly", "16 13:00 +00:00"),
@@ -118,7 +118,7 @@ fn the_usual_ways_to_write_it_are_understood() {
 }
 
 #[test]
-fn what_never_fires_fires_too_often_or_makes_no_sense_is_refused_with_a_way_out() {
+fn invalid_expressions_are_rejected_with_help() {
     for never in ["0 0 30 2 *", "0 0 31 4,6,9,11 *", "0 0 31 2 *"] {
         assert!(matches!(Cron::parse(never), Err(BadCron::Never { .. })), "{never}");
     }
@@ -155,7 +155,7 @@ fn what_never_fires_fires_too_often_or_makes_no_sense_is_refused_with_a_way_out(
 
 proptest! {
     #[test]
-    fn times_rise_and_no_clock_shows_the_same_one_twice_for_certain_hours(
+    fn daily_times_increase_in_utc_and_local_time(
         minute in 0..60_u8, hour in 0..24_u8, zone_number in 0..6_usize, start in 0..1_900_000_000_i64,
     ) {
         let zone = zone(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "UTC",
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_due_every_hour_is_never_silent_for_long(start in 0..1_900_000_000_i64, step in 1..60_u8) {
+    fn hourly_expressions_have_no_long_gaps(start in 0..1_900_000_000_i64, step in 1..60_u8) {
         let cron = Cron::parse(&format!("*/{step} * * * *")).unwrap();
         for name in ["Europe/Berlin", "Australia/Lord_Howe"] {
             let (zone, at) = (zone(name), Timestamp::from_micros(start * 1_000_000));
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_stumble(text in "[0-9*/,@LW#a-z -]{0,30}") {
+    fn arbitrary_text_does_not_panic(text in "[0-9*/,@LW#a-z -]{0,30}") {
         let _ = Cron::parse(&text);
     }
 }

@@ -1,4 +1,4 @@
-//! Something that happened, as it is stored, exported and shown. Says nothing of where it goes.
+//! Events as they are stored, exported and shown.
 
 mod names;
 mod trace;
@@ -16,10 +16,9 @@ use crate::timestamp::Timestamp;
 pub use names::{Category, EventType, Level};
 pub use trace::{BadTraceId, SpanId, TraceId};
 
-/// Something that happened. The fields are named as the columns are, and stand in their order.
+/// An event. The fields are named and ordered like the database columns.
 ///
-/// As JSON it is an object with these names as keys; what is not known is left out, and the metadata is JSON, not a
-/// text that holds JSON.
+/// In JSON, unknown fields are omitted and the metadata is an embedded JSON value.
 ///
 /// ```
 /// use foreword_core::event::{Event, EventType};
@@ -32,13 +31,13 @@ pub use trace::{BadTraceId, SpanId, TraceId};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When.
+    /// When it happened.
     pub timestamp: Timestamp,
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
-    /// Where in the program.
+    /// The subsystem.
     pub category: Category,
-    /// The conversation. It may be gone: its events stay.
+    /// The conversation. Events outlive their conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<ConversationId>,
     /// The agent.
@@ -50,36 +49,36 @@ pub struct Event {
     /// The channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Arc<str>>,
-    /// What happened.
+    /// The type of the event.
     pub event_type: EventType,
-    /// How long it took.
+    /// The duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Tokens the model read.
+    /// Input tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_in: Option<u64>,
-    /// Tokens the model wrote.
+    /// Output tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_out: Option<u64>,
-    /// What it cost, in US dollars.
+    /// The cost in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// What went wrong.
+    /// The error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Whatever else belongs to this type of event.
+    /// Additional data of this event type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// The turn it is part of.
+    /// The turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
-    /// The trace it is part of.
+    /// The trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<TraceId>,
-    /// Its span.
+    /// The span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span_id: Option<SpanId>,
-    /// The span around its span.
+    /// The parent span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_span_id: Option<SpanId>,
     /// Tokens read from the provider's cache.
@@ -88,16 +87,16 @@ pub struct Event {
     /// Tokens written to the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_tokens: Option<u64>,
-    /// The frozen prompt that was sent.
+    /// The fingerprint of the frozen prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_fingerprint: Option<ContentHash>,
-    /// The versions of the layers it was built from.
+    /// The versions of the prompt's layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer_versions: Option<Arc<BTreeMap<String, u64>>>,
 }
 
 impl Event {
-    /// An event about which nothing else is known yet, with the level and category its type usually has.
+    /// An event with the default level and category of its type and no other fields.
     #[must_use]
     pub fn new(event_type: EventType, timestamp: Timestamp) -> Self {
         Self {
@@ -127,8 +126,8 @@ impl Event {
     }
 }
 
-/// The metadata that everybody may read of an event that tells of trouble: codes, counts and names of tools.
-const OPEN_METADATA: [&str; 14] = [
+/// The metadata keys of warnings and errors that every reader may see: codes, counts and tool names.
+const PUBLIC_METADATA: [&str; 14] = [
     "call",
     "code",
     "delayMs",
@@ -146,8 +145,8 @@ const OPEN_METADATA: [&str; 14] = [
 ];
 
 impl Event {
-    /// The event as readers below the owner see it. Trouble is a code: what went wrong names files, addresses and variables.
-    /// Done twice it changes nothing.
+    /// The event with error details removed, for readers below the owner's trust. Errors are reduced to a code, since
+    /// messages name files, addresses and variables. Idempotent.
     ///
     /// ```
     /// use foreword_core::event::{Event, EventType};
@@ -166,7 +165,7 @@ impl Event {
             return self;
         }
         if let Some(Value::Object(metadata)) = &mut self.metadata {
-            metadata.retain(|key, _| OPEN_METADATA.contains(&key.as_str()));
+            metadata.retain(|key, _| PUBLIC_METADATA.contains(&key.as_str()));
         }
         let word = |key: &str| self.metadata.as_ref()?.get(key)?.as_str();
         let code = word("code").or_else(|| word("kind")).unwrap_or(self.event_type.as_str()).to_owned();
@@ -175,10 +174,10 @@ impl Event {
     }
 }
 
-/// An event with its number. As JSON the number is the key `id`, in front of the others.
+/// An event with its sequence number, which is the JSON key `id`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredEvent {
-    /// Its number; later written ones have higher numbers, whatever the clock says.
+    /// The sequence number; it increases in the order of writing, whatever the clock says.
     pub id: u64,
     /// The event.
     #[serde(flatten)]
@@ -190,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_comes_back_from_its_json_as_it_was() {
+    fn event_json_round_trips() {
         let at = "2026-11-16T02:47:00Z".parse().unwrap();
         let event = Event {
             session_id: Some(ConversationId::new("c-1").unwrap()),

@@ -1,5 +1,5 @@
-//! The words events are told apart by: level, category and type. In the database they are the ones written here; in
-//! log lines five types have another name. A word nobody knows is kept as it is: another node may be newer.
+//! Levels, categories and types of events. Log lines use another name for some types. Unknown values are preserved,
+//! because another node may be newer.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -8,27 +8,27 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::word::UnknownWord;
+use crate::string_enum::UnknownValue;
 
-/// How bad it is.
+/// The severity of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// For whoever looks for a fault.
+    /// For debugging.
     Debug,
-    /// As it should be.
+    /// Normal operation.
     Info,
-    /// Something went wrong and was dealt with.
+    /// A problem that was handled.
     Warn,
-    /// Something failed.
+    /// A failure.
     Error,
 }
 
 impl Level {
-    /// All of them, from the least to the worst.
+    /// All levels, in ascending order.
     pub const ALL: [Self; 4] = [Self::Debug, Self::Info, Self::Warn, Self::Error];
 
-    /// The word it is stored as.
+    /// The stored value.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,30 +47,30 @@ impl fmt::Display for Level {
 }
 
 impl FromStr for Level {
-    type Err = UnknownWord;
+    type Err = UnknownValue;
 
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+    fn from_str(word: &str) -> Result<Self, UnknownValue> {
         let known = Self::ALL.into_iter().find(|level| level.as_str() == word);
-        known.ok_or_else(|| UnknownWord { what: "level", word: word.to_owned() })
+        known.ok_or_else(|| UnknownValue { what: "level", word: word.to_owned() })
     }
 }
 
-macro_rules! open_words {
+macro_rules! open_string_enum {
     ($($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal $(| $other:literal)?,)* })*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(from = "String", into = "String")]
         pub enum $name {
             $($(#[$vdoc])* $variant,)*
-            /// One this program does not know.
+            /// A value that this version does not know.
             Other(Cow<'static, str>),
         }
 
         impl $name {
-            /// All that are known.
+            /// All known values.
             pub const KNOWN: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The word it is stored as.
+            /// The stored value.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -79,7 +79,7 @@ macro_rules! open_words {
                 }
             }
 
-            fn known(word: &str) -> Option<Self> {
+            fn parse_known(word: &str) -> Option<Self> {
                 match word {
                     $($word $(| $other)? => Some(Self::$variant),)*
                     _ => None,
@@ -95,13 +95,13 @@ macro_rules! open_words {
 
         impl From<String> for $name {
             fn from(word: String) -> Self {
-                Self::known(&word).unwrap_or(Self::Other(Cow::Owned(word)))
+                Self::parse_known(&word).unwrap_or(Self::Other(Cow::Owned(word)))
             }
         }
 
         impl From<&'static str> for $name {
             fn from(word: &'static str) -> Self {
-                Self::known(word).unwrap_or(Self::Other(Cow::Borrowed(word)))
+                Self::parse_known(word).unwrap_or(Self::Other(Cow::Borrowed(word)))
             }
         }
 
@@ -121,33 +121,33 @@ macro_rules! open_words {
     )*};
 }
 
-open_words! {
-    /// Which part of the program it happened in.
+open_string_enum! {
+    /// The subsystem of an event.
     Category {
-        /// The program as a whole.
+        /// The process as a whole.
         Gateway = "gateway",
-        /// Who somebody is, and what they are trusted with.
+        /// Identity and trust of a user.
         Router = "router",
-        /// Building the system prompt.
+        /// Building system prompts.
         Prompt = "prompt",
-        /// Running a turn.
+        /// Running turns.
         Agent = "agent",
-        /// A tool.
+        /// Tools.
         Tool = "tool",
-        /// The way messages come and go.
+        /// Channels for messages.
         Channel = "channel",
-        /// The model's provider.
+        /// Model providers.
         Provider = "provider",
-        /// What is remembered.
+        /// Memory.
         Memory = "memory",
-        /// A conversation.
+        /// Conversations.
         Session = "session",
-        /// What runs by the clock.
+        /// Schedules.
         Scheduler = "scheduler",
         /// The configuration.
         Config = "config",
     }
-    /// What happened.
+    /// The type of an event.
     ///
     /// ```
     /// use foreword_core::event::EventType;
@@ -158,99 +158,99 @@ open_words! {
     /// assert_eq!(EventType::from("moon_rose").as_str(), "moon_rose");
     /// ```
     EventType {
-        /// A message came in.
+        /// A message was received.
         MessageReceived = "message_received",
-        /// A message went out.
+        /// A message was sent.
         MessageSent = "message_sent",
-        /// A message could not be answered now and waits for another attempt.
+        /// A message could not be answered and waits for another attempt.
         MessageQueued = "message_queued",
-        /// A channel failed or came back.
+        /// A channel failed or recovered.
         ChannelError = "channel_error",
-        /// User and situation gave an effective trust.
+        /// The effective trust was resolved.
         TrustResolved = "trust_resolved",
         /// A system prompt was built.
         PromptBuilt = "prompt_built",
         /// A template was stored.
         TemplateChanged = "template_changed",
-        /// A mutable layer got another text.
+        /// A mutable layer was changed.
         LayerChanged = "layer_changed",
-        /// The agent began.
+        /// A turn started.
         TurnStarted = "turn_started" | "turn_start",
-        /// The agent finished.
+        /// A turn ended.
         TurnCompleted = "turn_completed" | "turn_end",
-        /// A turn could not go on for a reason of Foreword's own.
+        /// A turn was aborted by an error in Foreword.
         TurnLeft = "turn_left",
-        /// A call to a model.
+        /// A model was called.
         ApiCall = "api_call",
-        /// A call to a model failed.
+        /// A model call failed.
         ApiError = "api_error" | "provider_error",
-        /// An answer exceeded what was requested by far, and was ended.
+        /// An answer far exceeded the requested length and was cut off.
         AnswerTruncated = "answer_truncated",
-        /// A provider wants fewer calls.
+        /// A provider's rate limit was hit.
         ProviderRateLimit = "provider_rate_limit",
-        /// A provider's cache was read less than it could have been.
+        /// A prompt cache miss.
         CacheMiss = "cache_miss",
-        /// So much was spent that it is worth a word.
+        /// Spending reached the warning threshold of a budget.
         BudgetWarning = "budget_warning",
-        /// All that may be spent is spent, and a call was not made.
+        /// A call was refused because a budget is used up.
         BudgetExceeded = "budget_exceeded",
         /// A tool was called.
         ToolCall = "tool_call",
         /// A tool failed.
         ToolError = "tool_error",
-        /// A tool was not run, for a reason that is in the metadata.
+        /// A tool call was refused; the metadata has the reason.
         ToolBlocked = "tool_blocked",
-        /// A tool took too long and was stopped.
+        /// A tool exceeded its timeout and was stopped.
         ToolTimeout = "tool_timeout",
-        /// A tool gave more than fits, and some of it was left out.
+        /// The output of a tool was truncated.
         ToolOutputTruncated = "tool_output_truncated",
-        /// Something was looked for in memory.
+        /// The memory was searched.
         MemorySearch = "memory_search",
-        /// Something was remembered.
+        /// A memory was written.
         MemoryWrite = "memory_write",
-        /// A conversation began.
+        /// A conversation was created.
         SessionCreated = "session_created",
-        /// A history was replaced by its summary.
+        /// A history was replaced by a summary.
         SessionCompacted = "session_compacted",
-        /// A history that was too long could not be replaced, and stays as it was.
+        /// Compaction failed; the history is unchanged.
         CompactionFailed = "compaction_failed",
-        /// Something ran by the clock.
+        /// A schedule fired.
         ScheduleFired = "schedule_fired" | "cron_start",
-        /// What ran by the clock has ended.
+        /// A scheduled firing ended.
         ScheduleEnded = "schedule_ended" | "cron_end",
-        /// What ran by the clock has failed.
+        /// A scheduled firing failed.
         ScheduleError = "schedule_error" | "cron_error",
-        /// A workflow was started.
+        /// A workflow started.
         WorkflowStarted = "workflow_started",
-        /// A workflow has ended, well or not.
+        /// A workflow ended.
         WorkflowEnded = "workflow_ended",
-        /// A server of tools came, went, or changed what it offers.
+        /// A tool server connected, disconnected or changed its tools.
         ToolServer = "tool_server",
-        /// A conversation was given to another agent.
+        /// A conversation was handed over to another agent.
         HandedOver = "handed_over",
-        /// A source of prompts can't be read or rendered.
+        /// A prompt source cannot be read or rendered.
         PromptSourceFailed = "prompt_source_failed",
-        /// A source of prompts that failed can be read and rendered again.
+        /// A failed prompt source works again.
         PromptSourceRecovered = "prompt_source_recovered",
-        /// The configuration was read again.
+        /// The configuration was reloaded.
         ConfigReloaded = "config_reloaded" | "config_reload",
-        /// A server listens.
+        /// A server started listening.
         ServerStart = "server_start",
-        /// A client of the server came to stay.
+        /// A WebSocket client connected.
         WsConnect = "ws_connect",
-        /// And went.
+        /// A WebSocket client disconnected.
         WsDisconnect = "ws_disconnect",
-        /// The database failed; why is in the error and the metadata.
+        /// The database failed; error and metadata have the reason.
         StoreFailed = "store_failed",
-        /// The database can be written again.
+        /// The database is writable again.
         StoreRecovered = "store_recovered",
-        /// Events could not be kept; how many is in the metadata.
+        /// Events were dropped; the metadata has the number.
         EventsLost = "events_lost",
     }
 }
 
 impl EventType {
-    /// The word it has in log lines.
+    /// The name in log lines.
     #[must_use]
     pub fn line_name(&self) -> &str {
         match self {
@@ -265,7 +265,7 @@ impl EventType {
         }
     }
 
-    /// Where it usually happens.
+    /// The default category.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -312,7 +312,7 @@ impl EventType {
         }
     }
 
-    /// How bad it usually is.
+    /// The default level.
     #[must_use]
     pub fn level(&self) -> Level {
         match self {
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_known_word_is_read_as_it_is_written_under_both_of_its_names() {
+    fn event_names_and_aliases_round_trip() {
         for known in EventType::KNOWN {
             assert_eq!(known.as_str().parse(), Ok(known.clone()));
             assert_eq!(known.line_name().parse(), Ok(known.clone()));
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_nobody_knows_is_kept() {
+    fn unknown_values_are_preserved() {
         let category: Category = "plumbing".parse().unwrap();
         assert_eq!(category, Category::Other("plumbing".into()));
         assert_eq!(serde_json::to_string(&category).unwrap(), "\"plumbing\"");

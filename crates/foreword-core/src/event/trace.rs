@@ -1,4 +1,4 @@
-//! Ids that hold the spans of one trace together, as OpenTelemetry writes them. Small enough to be copied.
+//! Trace and span ids in OpenTelemetry's format.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,15 +6,16 @@ use std::str::FromStr;
 use foreword_prompt::text::ContentHash;
 use serde::{Deserialize, Serialize};
 
+use crate::serde_text::serde_as_text;
 use crate::timestamp::Timestamp;
 
-/// A text that is no trace or span id.
+/// An invalid trace or span id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("this is no {what}: it needs {digits} hexadecimal digits that are not all zero")]
+#[error("invalid {what}: it needs {digits} hexadecimal digits that are not all zero")]
 pub struct BadTraceId {
-    /// What was wanted.
+    /// The expected kind of id.
     pub what: &'static str,
-    /// How many digits it has.
+    /// The expected number of digits.
     pub digits: usize,
 }
 
@@ -26,7 +27,7 @@ macro_rules! hex_ids {
         pub struct $name($number);
 
         impl $name {
-            /// The id with this number; zero stands for none.
+            /// The id with this number; `None` for zero.
             #[must_use]
             pub fn new(number: $number) -> Option<Self> {
                 (number != 0).then_some(Self(number))
@@ -56,24 +57,12 @@ macro_rules! hex_ids {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = BadTraceId;
-
-            fn try_from(text: String) -> Result<Self, BadTraceId> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> Self {
-                id.to_string()
-            }
-        }
+        serde_as_text!($name);
     )*};
 }
 
 hex_ids! {
-    /// Everything that was done because of one message.
+    /// A trace: everything done because of one message.
     ///
     /// ```
     /// use foreword_core::event::TraceId;
@@ -81,12 +70,12 @@ hex_ids! {
     /// assert_eq!(id.to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
     /// ```
     TraceId(u128), "trace id", 32;
-    /// One piece of it.
+    /// A span of a trace.
     SpanId(u64), "span id", 16;
 }
 
 impl TraceId {
-    /// The trace that begins with what has this name: the same name, the same trace, in whatever process.
+    /// The trace id derived from `name`. The same name gives the same id in every process.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let bytes = *ContentHash::of(name).as_bytes();
@@ -94,8 +83,8 @@ impl TraceId {
         Self::new(half)
     }
 
-    /// The same for something that has its name once, at this time. Traces that begin one after the other stand near each other
-    /// when they are sorted, so that a database which is told of thousands in a second writes to few places.
+    /// A trace id derived from a unique name and a time. Ids sort by time, so that a database with thousands of inserts
+    /// per second writes to few pages.
     #[must_use]
     pub fn named_at(name: &str, at: Timestamp) -> Option<Self> {
         let Self(named) = Self::named(name)?;
@@ -103,7 +92,7 @@ impl TraceId {
         Self::new(u128::from(micros) << 64 | named & u128::from(u64::MAX))
     }
 
-    /// The last 16 digits of every trace that [`TraceId::named_at`] makes for `name`, at whatever time.
+    /// The last 16 digits of every id that [`TraceId::named_at`] makes for `name`, at any time.
     ///
     /// ```
     /// use foreword_core::event::TraceId;
@@ -116,7 +105,7 @@ impl TraceId {
         format!("{low:016x}")
     }
 
-    /// The span of `name` in this trace.
+    /// The id of the span `name` in this trace.
     #[must_use]
     pub fn span(self, name: &str) -> Option<SpanId> {
         let bytes = *ContentHash::of(&format!("{self}/{name}")).as_bytes();
@@ -129,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_has_all_its_digits_and_is_not_zero() {
+    fn ids_need_all_digits_and_are_nonzero() {
         assert_eq!(SpanId::new(0xab).unwrap().to_string(), "00000000000000ab");
         assert_eq!("00000000000000AB".parse(), Ok(SpanId::new(0xab).unwrap()));
         for bad in ["", "ab", "0000000000000000", "+0000000000000ab", "00000000000000ag", "é0000000000000a"]
@@ -140,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_with_a_time_are_sorted_by_it_and_differ_by_their_names() {
+    fn timed_trace_ids_sort_by_time() {
         let [first, next] = [1_700_000_000_000_000, 1_700_000_000_000_001].map(Timestamp::from_micros);
         let trace = |name: &str, at: Timestamp| TraceId::named_at(name, at).unwrap();
         assert!(trace("b", first).to_string() < trace("a", next).to_string());

@@ -1,25 +1,25 @@
-//! Why a call to a model failed, sorted by what can be done about it.
+//! Errors of model calls, by how to handle them.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A call that failed. Its text is shown and stored: nothing secret is ever in it.
+/// A failed model call. The text is shown and stored, so it must not contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{provider}: {message}{}", status_note(*.status))]
 pub struct ModelError {
-    /// What sort of failure it is.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// Who was asked, by the name in the configuration.
+    /// The provider's name in the configuration.
     pub provider: String,
-    /// The HTTP status, if there was an answer.
+    /// The HTTP status, if there was a response.
     pub status: Option<u16>,
-    /// What the provider, or the network, said; on one line, and short.
+    /// The message of the provider or the network, on one short line.
     pub message: String,
-    /// How long the provider wants to be left alone.
+    /// The provider's `retry-after`.
     pub retry_after: Option<Duration>,
-    /// The provider's own name for the request.
+    /// The provider's id of the request.
     pub request_id: Option<String>,
 }
 
@@ -27,29 +27,29 @@ fn status_note(status: Option<u16>) -> String {
     status.map(|status| format!(" (HTTP {status})")).unwrap_or_default()
 }
 
-/// What sort of failure it is.
+/// The kind of a model error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// Too many requests, or too many tokens, for now.
+    /// Rate limit on requests or tokens.
     RateLimited,
-    /// The provider is down or has too much to do.
+    /// The provider is down or overloaded.
     Unavailable,
-    /// Nobody there: the name is unknown, the connection refused or lost before an answer.
+    /// Unknown host, or the connection was refused or lost before a response.
     Network,
-    /// Silence for too long.
+    /// The provider did not respond in time.
     Timeout,
-    /// The answer broke off, or was not what the dialect says.
+    /// The stream broke off, or did not follow the dialect.
     BrokenStream,
-    /// The request is longer than the model's context.
+    /// The request exceeds the model's context window.
     ContextTooLong,
-    /// The key is missing, wrong or not allowed to do this.
+    /// The API key is missing, wrong or lacks permission.
     Authentication,
     /// The provider does not know the model.
     UnknownModel,
-    /// The provider refuses the request for another reason.
+    /// The provider rejected the request for another reason.
     BadRequest,
-    /// The configuration names no such provider, or not enough about it.
+    /// The provider is not configured, or not completely.
     NotConfigured,
 }
 

@@ -1,53 +1,55 @@
-//! What a model sends while it answers, piece by piece.
+//! Events of a streamed model response.
 
 use serde::{Deserialize, Serialize};
 
 use crate::message::{ContentBlock, Usage};
 use crate::money::Money;
 
-/// A piece of an answer.
+/// An event of a streamed response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelEvent {
-    /// More words of the answer, to be shown at once.
+    /// More text of the answer, to be shown at once.
     Text(String),
-    /// A whole block that is not text: a call of a tool, or something only the provider understands and wants back
-    /// (signed thinking, for example). It stands behind the words that came before it.
+    /// A complete block that is not text: a tool call, or an opaque block that the provider wants back (signed
+    /// thinking, for example). It follows the text received so far.
     ///
-    /// A call whose arguments are no JSON has them as a JSON string.
+    /// A tool call whose arguments are not valid JSON has them as a JSON string.
     Block(ContentBlock),
-    /// What the call has taken so far; a later one replaces it.
+    /// The usage so far; a later event replaces it.
     Usage(Usage),
-    /// Something about the answer that is no part of it.
+    /// Metadata about the answer.
     Note(Note),
-    /// The answer is complete. Nothing comes after it.
+    /// The answer is complete. This is the last event.
     Stopped(StopReason),
 }
 
-/// What a provider says about an answer.
+/// Metadata a provider sends with an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// The name it gave to the answer.
+    /// The provider's id of the answer.
     Id(String),
-    /// Why it could not read more from its cache, in its own words.
+    /// The provider's reason for a cache miss, verbatim.
     CacheMiss(String),
-    /// What it charges for the call, by its own account.
+    /// The charge for the call, as reported by the provider.
     Cost(Money),
+    /// The bytes of unfinished blocks so far, such as thinking or the arguments of a tool call.
+    Buffered(usize),
 }
 
 /// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It has said what it had to say.
+    /// It finished its answer.
     EndTurn,
-    /// It wants tools to be called.
+    /// It wants to call tools.
     ToolUse,
-    /// It reached the most tokens an answer may have.
+    /// It reached the maximum number of output tokens.
     MaxTokens,
     /// It declined to answer.
     Refusal,
-    /// Something else, in the provider's words.
+    /// Another reason, verbatim.
     Other(String),
 }

@@ -1,9 +1,9 @@
-//! What is asked of a model and what it answers, in no provider's form. The dialects in `foreword-providers` turn a
+//! Requests to models and their answers, independent of the provider. The dialects in `foreword-providers` convert a
 //! [`ModelRequest`] into bytes, and a provider's stream into [`ModelEvent`]s or a [`ModelError`].
 
+pub mod breakpoints;
 mod error;
 mod event;
-pub mod marks;
 mod port;
 mod request;
 mod usage;

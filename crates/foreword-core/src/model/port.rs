@@ -1,4 +1,4 @@
-//! The way to a model, whoever serves it.
+//! The interface to a model.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use futures_core::Stream;
 
 use super::{ModelError, ModelEvent, ModelRequest};
 
-/// The pieces of an answer, as they come. It ends behind [`ModelEvent::Stopped`] or the first error; dropping it cancels
-/// the call.
+/// The events of an answer. The stream ends after [`ModelEvent::Stopped`] or the first error; dropping it cancels the
+/// call.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
-/// Something that answers. One call is one request: whoever calls decides whether to try again.
+/// A model. One call is one request: the caller decides about retries.
 pub trait Model: Send + Sync {
-    /// Asks. Nothing is sent before the stream is read.
+    /// Calls the model. Nothing is sent until the stream is polled.
     fn call(&self, request: Arc<ModelRequest>) -> ModelStream;
 }

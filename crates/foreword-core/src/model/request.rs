@@ -1,4 +1,4 @@
-//! A request to a model. Everything in it has an order that is kept: what stands further in front changes less often.
+//! A request to a model. The order of all parts is preserved: more stable parts come first.
 
 use std::sync::Arc;
 
@@ -13,68 +13,68 @@ use crate::price::CacheTtl;
 /// an earlier request of the same epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
-    /// Which model.
+    /// The model.
     pub model: ModelId,
-    /// The tools it may call, in the order they are sent.
+    /// The available tools, in the order they are sent.
     pub tools: Arc<[ToolSpec]>,
     /// The system prompt, the most stable block first.
     pub system: Vec<SystemBlock>,
-    /// The conversation so far; the last one is what is to be answered.
+    /// The conversation; the last message is the one to answer.
     pub messages: Vec<RequestMessage>,
-    /// The most tokens the answer may have, if there is a limit to set.
+    /// The maximum number of output tokens, if limited.
     pub max_output: Option<usize>,
     /// What the provider is asked to cache.
     pub cache: CachePlan,
 }
 
-/// A stretch of the system prompt.
+/// A block of the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemBlock {
-    /// Its text, byte for byte; never empty.
+    /// The exact text; never empty.
     pub text: Arc<str>,
-    /// How long it stays the same. [`CacheClass::None`] is a turn's own context and stands last.
+    /// How long it stays the same. [`CacheClass::None`] is the context of one turn and comes last.
     pub class: CacheClass,
-    /// What it weighs.
+    /// The size in tokens.
     pub tokens: usize,
 }
 
-/// Who speaks in a request.
+/// The role of a message in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestRole {
-    /// Whoever talks to the agent; also Foreword's own context and notices.
+    /// The user; also Foreword's context and notices.
     User,
     /// The agent.
     Assistant,
-    /// Results of tools: all those of one answer together, right behind it.
+    /// Tool results: all results of one answer together, right after it.
     Tool,
 }
 
-/// A message of a request. A `Tool` message may also hold text: what is left of results that are withheld.
+/// A message of a request. A `Tool` message may also contain text, the placeholder of withheld results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestMessage {
-    /// Who speaks.
+    /// The author's role.
     pub role: RequestRole,
-    /// What is said; never empty.
+    /// The content; never empty.
     pub content: Vec<ContentBlock>,
 }
 
-/// What the provider is asked to cache. Which markers that becomes is the dialect's business.
+/// What the provider is asked to cache. The dialect converts it to markers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachePlan {
-    /// How the provider is told, if at all.
+    /// How cache breakpoints are set.
     pub breakpoints: Breakpoints,
-    /// The smallest prefix it caches, in tokens; 0 if nobody knows.
+    /// The smallest prefix it caches, in tokens; 0 if unknown.
     pub min_cacheable: usize,
-    /// How long what all conversations share is to be kept; the conversation's own part is kept for five minutes.
+    /// The time to live of the prefix that conversations share; a conversation's own part has five minutes.
     pub ttl: CacheTtl,
-    /// What requests that share a prefix have in common, for providers that route by it.
+    /// A key shared by requests with the same prefix, for providers that route by it.
     pub key: Option<Arc<str>>,
-    /// Whether the provider is asked why its cache was not read.
+    /// Whether the provider is asked to explain cache misses.
     pub diagnostics: Diagnostics,
 }
 
 impl CachePlan {
-    /// A plan for a provider of which nothing is known: order alone.
+    /// A plan without markers, for unknown providers.
     pub const NONE: Self = Self {
         breakpoints: Breakpoints::None,
         min_cacheable: 0,
@@ -84,12 +84,12 @@ impl CachePlan {
     };
 }
 
-/// What a provider that compares requests is asked.
+/// Whether a provider that can compare requests is asked to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Diagnostics {
-    /// Nothing.
+    /// Not asked.
     #[default]
     Off,
-    /// To keep this request for a comparison, and to compare it with that of an earlier answer, if there was one.
+    /// Store this request for a later comparison, and compare it with the request of this earlier answer, if any.
     Compare(Option<Arc<str>>),
 }

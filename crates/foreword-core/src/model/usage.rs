@@ -1,30 +1,31 @@
-//! What a provider says a call took, out of the words of its dialect. Some tell it at once, some piece by piece.
+//! Parses the token usage reported by providers, which some report in parts.
 
 use serde_json::Value;
 
 use crate::message::Usage;
 use crate::money::Money;
 
-/// The usage of an Anthropic answer, which is told in parts: what a later part does not mention stays as it was.
+/// The usage of an Anthropic answer, reported in parts: a field that a later part omits keeps its value.
 ///
 /// ```
 /// use foreword_core::model::AnthropicUsage;
 /// use serde_json::json;
 ///
-/// let mut told = AnthropicUsage::default();
-/// told.add(&json!({ "input_tokens": 12, "cache_read_input_tokens": 900, "output_tokens": 1 }));
-/// let usage = told.add(&json!({ "output_tokens": 44 })).unwrap();
+/// let mut reported = AnthropicUsage::default();
+/// reported.add(&json!({ "input_tokens": 12, "cache_read_input_tokens": 900, "output_tokens": 1 }));
+/// let usage = reported.add(&json!({ "output_tokens": 44 })).unwrap();
 /// assert_eq!((usage.input, usage.cache_read, usage.output, usage.cache_unknown), (12, 900, 44, false));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AnthropicUsage {
     usage: Usage,
-    /// Whether anything was said of a cache.
+    /// Whether any part reported cache usage.
     cache_known: bool,
 }
 
 impl AnthropicUsage {
-    /// Takes a `usage` object in; gives what is known then. `input_tokens` is only what no cache has read or written.
+    /// Adds a `usage` object and returns the usage so far. `input_tokens` excludes tokens read from or written to the
+    /// cache.
     pub fn add(&mut self, said: &Value) -> Option<Usage> {
         if !said.is_object() {
             return None;
@@ -43,14 +44,14 @@ impl AnthropicUsage {
         for (field, said) in fields {
             *field = said.as_u64().unwrap_or(*field);
         }
-        // Some servers only tell the parts.
+        // Some servers report only the parts.
         let five_minutes = said["cache_creation"]["ephemeral_5m_input_tokens"].as_u64().unwrap_or_default();
         usage.cache_write = usage.cache_write.max(five_minutes.saturating_add(usage.cache_write_1h));
         Some(*usage)
     }
 }
 
-/// The usage of an OpenAI answer. What was cached is part of `prompt_tokens` there.
+/// The usage of an OpenAI answer, where `prompt_tokens` includes cached tokens.
 ///
 /// ```
 /// use foreword_core::model::openai_usage;
@@ -65,7 +66,7 @@ pub fn openai_usage(said: &Value) -> Option<Usage> {
     let prompt = said["prompt_tokens"].as_u64()?;
     let details = &said["prompt_tokens_details"];
     let first = |places: [&Value; 3]| places.into_iter().find_map(Value::as_u64);
-    // Each place is somebody's: OpenAI's, DeepSeek's or LiteLLM's, and that of a gateway in front of Anthropic.
+    // Field names of OpenAI, of DeepSeek or LiteLLM, and of a gateway in front of Anthropic.
     let read = first([
         &details["cached_tokens"],
         &said["prompt_cache_hit_tokens"],
@@ -90,8 +91,8 @@ pub fn openai_usage(said: &Value) -> Option<Usage> {
     })
 }
 
-/// What a provider says it charges for a call, in US dollars: `usage.cost`, as OpenRouter reports it. With a key of the
-/// user's own, the provider behind it charges besides.
+/// The charge reported by the provider, in US dollars: `usage.cost`, as in OpenRouter. With the user's own key, the
+/// upstream provider's charge is added.
 ///
 /// ```
 /// use foreword_core::model::reported_cost;

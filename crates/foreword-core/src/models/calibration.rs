@@ -1,20 +1,20 @@
-//! Corrects the estimate of a tokenizer that is not public by what the provider reports with each answer. Where it is kept
-//! is not its business.
+//! Corrects the token estimates for tokenizers that are not public, by the usage that providers report. Does not store
+//! the result.
 
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use serde::{Deserialize, Serialize};
 
 use super::{Factor, ModelFacts};
 
-/// How many answers are remembered: enough that four odd ones don't count, few enough that the rest is recent.
-const REMEMBERED: usize = 9;
-/// Requests below this tell more about what a provider adds around the text than about its tokenizer.
-const LEAST_TOKENS: u64 = 500;
+/// The number of samples: enough to ignore four outliers, few enough to stay recent.
+const MAX_SAMPLES: usize = 9;
+/// Smaller requests say more about the provider's overhead than about its tokenizer.
+const MIN_TOKENS: u64 = 500;
 
-/// What has been learned about the estimate of one model's tokens: how the last answers compare, and their median.
-/// An exact tokenizer is never corrected.
+/// The correction of one model's token estimates: the median of the recent ratios of reported to estimated tokens. An
+/// exact tokenizer is never corrected.
 ///
-/// Always give it the estimate as it was counted, not as it was corrected.
+/// Pass in uncorrected estimates.
 ///
 /// ```
 /// use foreword_core::models::{Calibration, ModelCatalog};
@@ -27,47 +27,46 @@ const LEAST_TOKENS: u64 = 500;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Who counts. What was learned about one counter says nothing about another.
-    tokenizer: Counter,
-    /// What holds until something has been learned.
+    /// The token counter. Samples of one counter do not apply to another.
+    tokenizer: Tokenizer,
+    /// The factor before the first sample.
     start: Factor,
-    /// What the last answers reported, divided by the estimates; the latest at the end.
+    /// Reported divided by estimated tokens, the latest at the end.
     ratios: Vec<Factor>,
 }
 
 impl Calibration {
-    /// What is known of a model before any answer.
+    /// The initial calibration of a model.
     #[must_use]
     pub fn of(facts: &ModelFacts) -> Self {
         let start = facts.calibration.as_ref().map_or(Factor::ONE, |known| known.factor);
         Self { tokenizer: facts.tokenizer, start, ratios: Vec::new() }
     }
 
-    /// The same, with what had been learned before. If the model's tokens are counted by another counter by now, that
-    /// was about something else and is forgotten.
+    /// Restores samples. They are discarded if the model now has another token counter.
     #[must_use]
     pub fn resumed(facts: &ModelFacts, learned: Self) -> Self {
         let fresh = Self::of(facts);
         if learned.tokenizer != fresh.tokenizer {
             return fresh;
         }
-        let from = learned.ratios.len().saturating_sub(REMEMBERED);
+        let from = learned.ratios.len().saturating_sub(MAX_SAMPLES);
         Self { ratios: learned.ratios[from..].to_vec(), ..fresh }
     }
 
-    /// Takes in an answer: what its request was estimated at, and the tokens of it the provider reports in all, cached
-    /// ones included.
+    /// Adds a sample: the estimated tokens of a request and all input tokens the provider reported, cached ones
+    /// included.
     pub fn learn(&mut self, estimated: u64, reported: u64) {
-        if self.tokenizer.is_exact() || estimated < LEAST_TOKENS || reported < LEAST_TOKENS {
+        if self.tokenizer.is_exact() || estimated < MIN_TOKENS || reported < MIN_TOKENS {
             return;
         }
-        if self.ratios.len() >= REMEMBERED {
+        if self.ratios.len() >= MAX_SAMPLES {
             self.ratios.remove(0);
         }
         self.ratios.push(Factor::of(estimated, reported));
     }
 
-    /// What an estimate is multiplied by now.
+    /// The current correction factor.
     #[must_use]
     pub fn factor(&self) -> Factor {
         if self.tokenizer.is_exact() {
@@ -83,13 +82,13 @@ impl Calibration {
         }
     }
 
-    /// `estimate`, corrected.
+    /// The corrected estimate.
     #[must_use]
     pub fn apply(&self, estimate: usize) -> usize {
         self.factor().times(estimate)
     }
 
-    /// Whether an answer has taught it anything.
+    /// Whether there are samples.
     #[must_use]
     pub fn has_learned(&self) -> bool {
         !self.ratios.is_empty()

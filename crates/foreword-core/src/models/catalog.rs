@@ -1,9 +1,8 @@
-//! All models that are known, and how one is found by a name that is not quite its own. Reads the built-in table;
-//! never fetches anything.
+//! The catalog of known models and the lookup by name. Reads the built-in table; never fetches anything.
 
 use std::sync::LazyLock;
 
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 
 use super::entry::ModelEntry;
 use super::facts::ModelFacts;
@@ -11,7 +10,7 @@ use super::{ModelFamily, ModelId};
 
 const BUILT_IN: &str = include_str!("../../data/models.yaml");
 
-/// The models that are known.
+/// The known models.
 ///
 /// ```
 /// use foreword_core::models::ModelCatalog;
@@ -26,22 +25,22 @@ pub struct ModelCatalog {
     models: Vec<ModelFacts>,
 }
 
-/// Why something said about models is refused.
+/// Why model entries are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
-    /// Prices for larger requests must come after those for smaller ones.
+    /// Price tiers must be in ascending order.
     #[error("the price tiers of `{id}` are out of order: write them by rising `above`, each once")]
     TiersOutOfOrder {
         /// The model.
         id: ModelId,
     },
-    /// The same model twice in one list: which of the two would hold?
-    #[error("`{id}` is there twice: say everything about it in one entry")]
+    /// The same model is listed twice.
+    #[error("`{id}` is listed twice: merge the two entries")]
     Twice {
         /// The model.
         id: ModelId,
     },
-    /// A name that would lead to two models.
+    /// An alias is ambiguous.
     #[error("`{alias}` is an alias of `{id}` and the name of another model: choose another alias")]
     AliasTaken {
         /// The alias.
@@ -49,51 +48,51 @@ pub enum CatalogError {
         /// The model that claims it.
         id: ModelId,
     },
-    /// A correction of what needs none.
+    /// A calibration for an exact tokenizer.
     #[error(
         "`{id}` is counted by `{tokenizer}`, which is exact: leave out `calibration`, or choose an estimate"
     )]
     ExactCalibrated {
         /// The model.
         id: ModelId,
-        /// Who counts its tokens.
-        tokenizer: Counter,
+        /// The tokenizer.
+        tokenizer: Tokenizer,
     },
-    /// A lower limit above the upper one.
+    /// The lower limit is above the upper one.
     #[error("the `cache_retention` of `{id}` is out of order: `min_seconds` is above `max_seconds`")]
     RetentionOutOfOrder {
         /// The model.
         id: ModelId,
     },
-    /// The table is not written as it should be.
+    /// The table cannot be parsed.
     #[error("{0}")]
     Unreadable(String),
 }
 
 impl ModelCatalog {
-    /// The models Foreword knows by itself, each with source and date. The table is read once, by the first call.
+    /// The built-in models, each with source and date. The table is parsed once, on the first call.
     #[must_use]
     pub fn builtin() -> Self {
-        // The table is compiled in, and `the_built_in_table_is_sound` reads it: it can't fail here.
+        // The table is compiled in and checked by `built_in_catalog_is_valid`, so parsing cannot fail here.
         static READ: LazyLock<ModelCatalog> =
             LazyLock::new(|| ModelCatalog::from_yaml(BUILT_IN).unwrap_or_default());
         READ.clone()
     }
 
-    /// The models of a table like the built-in one.
+    /// Parses a table in the format of the built-in one.
     ///
     /// # Errors
-    /// If it is not such a table, or contradicts itself.
+    /// If it is invalid or inconsistent.
     pub fn from_yaml(table: &str) -> Result<Self, CatalogError> {
         let entries: Vec<ModelEntry> =
             serde_saphyr::from_str(table).map_err(|error| CatalogError::Unreadable(error.to_string()))?;
         Self::default().override_with(entries)
     }
 
-    /// The same catalog with `entries` added. Of a model that is known, what an entry does not mention stays.
+    /// Adds `entries`. For a known model, fields that an entry omits keep their value.
     ///
     /// # Errors
-    /// If the entries contradict each other; the catalog is then lost, so keep a copy if you want to go on with it.
+    /// If the entries contradict each other. The catalog is consumed, so clone it first if you still need it.
     pub fn override_with(mut self, entries: Vec<ModelEntry>) -> Result<Self, CatalogError> {
         for (index, entry) in entries.iter().enumerate() {
             if entries[..index].iter().any(|before| before.id == entry.id) {
@@ -110,16 +109,15 @@ impl ModelCatalog {
         Ok(self)
     }
 
-    /// The facts about the model called `name`, if it is known: by its id, else by an alias, else by either of the two
-    /// without the date or `-latest` at its end. A name that merely begins like a known one is another model, with
-    /// another price, and is not found.
+    /// The facts about the model `name`: by its id, by an alias, or by either without a date suffix or `-latest`. A
+    /// name that only starts like a known one is a different model with a different price, and is not found.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&ModelFacts> {
         self.named(name).or_else(|| self.named(without_version(name)?))
     }
 
-    /// The family of the model called `name`: that of the model it is found as, else what the name itself says.
-    /// `None` if it is no model's name at all.
+    /// The family of the model `name`: by its entry if it is listed, otherwise by the name. `None` if the name is
+    /// invalid.
     #[must_use]
     pub fn family(&self, name: &str) -> Option<ModelFamily> {
         match self.find(name) {
@@ -155,13 +153,13 @@ impl ModelCatalog {
     }
 }
 
-/// `name` without what only says which edition it is: `-latest`, `-20251001`, `@20251001`, `-2026-03-05`.
+/// `name` without its version suffix: `-latest`, `-20251001`, `@20251001`, `-2026-03-05`.
 pub(super) fn without_version(name: &str) -> Option<&str> {
     if let Some(rest) = name.strip_suffix("-latest") {
         return Some(rest);
     }
     let digits_at = |pattern: &[usize]| {
-        // The lengths of the groups of digits, from the last; between them a `-`.
+        // The lengths of the groups of digits, from the last, separated by `-`.
         let mut rest = name;
         for (index, length) in pattern.iter().enumerate() {
             if index > 0 {

@@ -1,14 +1,14 @@
-//! A model as people write it, in `data/models.yaml` and under `prices` in `foreword.yaml`. Only shapes and words are
-//! checked here; [`super::ModelCatalog`] makes facts of it.
+//! The written form of a model, in `data/models.yaml` and under `prices` in `foreword.yaml`. Only syntax is checked
+//! here; [`super::ModelCatalog`] converts it to facts.
 
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use serde::Deserialize;
 
-use super::facts::{Assumed, Breakpoints, CacheMatch, KnownFactor, ModelFacts, PriceList, Prices, Tier};
+use super::facts::{Assumed, Breakpoints, CacheMatch, KnownFactor, ModelFacts, PriceList, PriceTier, Prices};
 use super::{CatalogError, ModelId, Retention, RetirementDate};
 use crate::money::Rate;
 
-/// What is said about a model. For a model that is already known, what is left out stays as it is; `prices` are
+/// The facts of a model in a file. For a known model, omitted facts stay unchanged; `prices` are
 /// replaced as a whole, because they belong together.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -33,11 +33,11 @@ pub struct ModelEntry {
     pub cache_step: Option<usize>,
     /// Which part of a prompt the provider finds in its cache: `prefix` (default) or `units`.
     pub cache_match: Option<CacheMatch>,
-    /// How the provider is told what to cache. Default: `none`.
+    /// How the request marks what to cache. Default: `none`.
     pub breakpoints: Option<Breakpoints>,
     /// Who counts its tokens: `o200k_base`, `cl100k_base`, `estimate-v1` (default) or `estimate-claude-v1`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub tokenizer: Option<Counter>,
+    pub tokenizer: Option<Tokenizer>,
     /// How far an estimate of its tokens was found to be off. Only where answers begin: each answer's usage corrects it
     /// further.
     pub calibration: Option<KnownFactor>,
@@ -95,7 +95,7 @@ pub struct TierEntry {
 }
 
 impl ModelEntry {
-    /// What is known once this has been said of a model of which `known` was known before.
+    /// The facts after applying this entry to the known facts, if any.
     pub(super) fn applied_to(self, known: Option<&ModelFacts>) -> Result<ModelFacts, CatalogError> {
         let assumed = self.assumed_with(known);
         let prices = match self.prices {
@@ -109,7 +109,7 @@ impl ModelEntry {
         if self.cache_retention.is_some_and(|retention| !retention.is_ordered()) {
             return Err(CatalogError::RetentionOutOfOrder { id: self.id });
         }
-        // What was measured of one counter does not hold for another.
+        // A calibration measured with one counter does not apply to another.
         let same_counter = known.filter(|facts| facts.tokenizer == tokenizer);
         let known_factor = same_counter.and_then(|facts| facts.calibration.clone());
         Ok(ModelFacts {
@@ -135,8 +135,8 @@ impl ModelEntry {
 }
 
 impl ModelEntry {
-    /// Which facts are assumed once this entry is applied: what an entry states is no longer assumed, unless the entry
-    /// says so itself.
+    /// The assumed facts after applying this entry: a stated fact is no longer assumed, unless the entry lists it in
+    /// `assumed`.
     fn assumed_with(&self, known: Option<&ModelFacts>) -> Vec<Assumed> {
         if let Some(assumed) = &self.assumed {
             return assumed.clone();
@@ -172,7 +172,7 @@ impl PriceEntry {
 }
 
 impl TierEntry {
-    fn into_tier(self) -> Tier {
+    fn into_tier(self) -> PriceTier {
         let prices = Prices {
             input: self.input,
             output: self.output,
@@ -181,6 +181,6 @@ impl TierEntry {
             cache_write_1h: self.cache_write_1h,
             cache_write_12h: self.cache_write_12h,
         };
-        Tier { above: self.above, prices }
+        PriceTier { above: self.above, prices }
     }
 }

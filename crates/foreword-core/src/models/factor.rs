@@ -1,11 +1,11 @@
-//! How far an estimate of tokens is off, as one number.
+//! A correction factor for token estimates.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A number that an estimate is multiplied by, from 0.5 to 2, in steps of a thousandth. What lies further off is no
-/// estimate that could be corrected, but a count of something else.
+/// A correction factor from 0.5 to 2, in steps of a thousandth. A value outside that range means that something else
+/// was counted.
 ///
 /// ```
 /// use foreword_core::models::Factor;
@@ -23,34 +23,34 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// As it is.
+    /// No correction.
     pub const ONE: Self = Self { thousandths: 1_000 };
-    /// The least there is.
-    pub const LEAST: Self = Self { thousandths: 500 };
-    /// The most there is.
-    pub const MOST: Self = Self { thousandths: 2_000 };
+    /// The smallest factor.
+    pub const MIN: Self = Self { thousandths: 500 };
+    /// The largest factor.
+    pub const MAX: Self = Self { thousandths: 2_000 };
 
-    /// What `reported` is of `estimated`, which is not 0; brought within the bounds.
+    /// `reported` divided by `estimated`, clamped to the valid range. `estimated` must not be 0.
     pub(super) fn of(estimated: u64, reported: u64) -> Self {
         let thousandths =
             (u128::from(reported) * 1_000 + u128::from(estimated) / 2) / u128::from(estimated.max(1));
-        let within = thousandths.clamp(Self::LEAST.thousandths.into(), Self::MOST.thousandths.into());
+        let within = thousandths.clamp(Self::MIN.thousandths.into(), Self::MAX.thousandths.into());
         Self { thousandths: u16::try_from(within).unwrap_or(Self::ONE.thousandths) }
     }
 
-    /// The factor between two.
+    /// The mean of two factors.
     pub(super) fn between(self, other: Self) -> Self {
         Self { thousandths: self.thousandths.midpoint(other.thousandths) }
     }
 
-    /// `tokens`, corrected and rounded up: a budget is better told a token too many.
+    /// `tokens`, corrected and rounded up, so that a token budget is not exceeded.
     #[must_use]
     pub fn times(self, tokens: usize) -> usize {
         let corrected = (tokens as u128 * u128::from(self.thousandths)).div_ceil(1_000);
         usize::try_from(corrected).unwrap_or(usize::MAX)
     }
 
-    /// What may be estimated at most so that it is no more than `tokens` once it is corrected.
+    /// The largest estimate whose corrected value is at most `tokens`.
     ///
     /// ```
     /// use foreword_core::models::Factor;
@@ -64,14 +64,14 @@ impl Factor {
         usize::try_from(estimated).unwrap_or(usize::MAX)
     }
 
-    /// The nearest twentieth: what is built with it need not be built again for every answer.
+    /// Rounded to the nearest twentieth, so that small changes cause no rebuild.
     #[must_use]
     pub fn to_a_twentieth(self) -> Self {
         Self { thousandths: (self.thousandths + 25) / 50 * 50 }
     }
 
-    /// The same, or `used` while that is less than a twentieth off: a factor between two steps does not go back and forth,
-    /// and everything that is built with it along.
+    /// Like [`Factor::to_a_twentieth`], but keeps `used` while it is less than a twentieth off. This hysteresis avoids
+    /// rebuilding back and forth.
     #[must_use]
     pub fn to_a_twentieth_from(self, used: Self) -> Self {
         if self.thousandths.abs_diff(used.thousandths) < 50 { used } else { self.to_a_twentieth() }
@@ -107,10 +107,10 @@ impl fmt::Display for Factor {
     }
 }
 
-/// A number that is no factor.
+/// An invalid factor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{written}` is no calibration: give what the provider counts divided by the estimate, from 0.5 to 2"
+    "`{written}` is not a valid calibration: give what the provider counts divided by the estimate, from 0.5 to 2"
 )]
 pub struct InvalidFactor {
     written: String,
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_factor_between_two_steps_stays_with_the_one_that_is_used() {
+    fn factor_has_hysteresis() {
         let [below, above, far] = [1.02, 1.03, 1.06].map(|factor| Factor::try_from(factor).unwrap());
         assert_ne!(below.to_a_twentieth(), above.to_a_twentieth());
         let used = below.to_a_twentieth();

@@ -1,47 +1,47 @@
-//! The facts about one model, as the rest of the program reads them. How they are written is in `entry`.
+//! The facts about a model. Their written form is in `entry`.
 
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use serde::{Deserialize, Serialize};
 
 use super::{Factor, ModelId, Retention, RetirementDate};
 use crate::money::Rate;
 
-/// What is known about a model.
+/// The facts about a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelFacts {
-    /// Which model.
+    /// The model.
     pub id: ModelId,
     /// Other names it is found by.
     pub aliases: Vec<ModelId>,
-    /// The most tokens a request may hold, if known.
+    /// The maximum number of tokens in a request, if known.
     pub context_window: Option<usize>,
-    /// The most tokens an answer may have, if known.
+    /// The maximum number of output tokens, if known.
     pub max_output: Option<usize>,
-    /// What it costs, if known.
+    /// The prices, if known.
     pub prices: Option<PriceList>,
     /// The smallest prefix the provider caches, if known.
     pub min_cacheable: Option<usize>,
-    /// How long the provider keeps a prefix, where no breakpoint says it. [`ModelFacts::retention`] is what to read.
+    /// How long the provider keeps a prefix without explicit breakpoints. Read it through [`ModelFacts::retention`].
     pub cache_retention: Option<Retention>,
-    /// The step in which the cached part of a prompt grows, in tokens, if known.
+    /// The granularity of the cached part of a prompt in tokens, if known.
     pub cache_step: Option<usize>,
-    /// Which part of a prompt is found in the cache.
+    /// Which part of a prompt matches the cache.
     pub cache_match: CacheMatch,
-    /// How the provider is told what to cache.
+    /// How cache breakpoints are set.
     pub breakpoints: Breakpoints,
-    /// Who counts its tokens.
-    pub tokenizer: Counter,
-    /// How far that count is off, if it is an estimate and somebody has measured it.
+    /// The token counter.
+    pub tokenizer: Tokenizer,
+    /// The measured error of that counter, if it is an estimate.
     pub calibration: Option<KnownFactor>,
-    /// The day from which the provider no longer serves it, if one is announced.
+    /// The announced retirement date, if any.
     pub retires: Option<RetirementDate>,
     /// Which of these facts no documentation states.
     pub assumed: Vec<Assumed>,
-    /// The model whose facts these are, if the asked one is not listed itself.
+    /// The listed model that these facts are taken from, if the model itself is not listed.
     pub assumed_from: Option<ModelId>,
-    /// Where the facts are from.
+    /// The source of the facts.
     pub source: Option<String>,
-    /// When they were taken from there.
+    /// The date of the source.
     pub date: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct KnownFactor {
     pub date: Option<String>,
 }
 
-/// How a provider is told what to cache.
+/// How a request marks what to cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -106,7 +106,7 @@ pub enum Assumed {
     Prices,
     /// The smallest prefix the provider caches.
     MinCacheable,
-    /// How the provider is told what to cache.
+    /// How the request marks what to cache.
     Breakpoints,
     /// How long the provider keeps a prefix.
     CacheRetention,
@@ -130,47 +130,47 @@ impl Assumed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PriceList {
     pub(super) base: Prices,
-    /// By rising size.
-    pub(super) tiers: Vec<Tier>,
+    /// In ascending order.
+    pub(super) tiers: Vec<PriceTier>,
 }
 
 impl PriceList {
-    /// The prices of a request with `input` tokens. A dearer tier holds for the whole request.
+    /// The prices of a request with `input` tokens. A tier applies to the whole request.
     #[must_use]
     pub fn at(&self, input: usize) -> &Prices {
         let tier = self.tiers.iter().rev().find(|tier| input > tier.above);
         tier.map_or(&self.base, |tier| &tier.prices)
     }
 
-    /// The steps at which requests get dearer, by rising size.
+    /// The price tiers, in ascending order.
     #[must_use]
-    pub fn tiers(&self) -> &[Tier] {
+    pub fn tiers(&self) -> &[PriceTier] {
         &self.tiers
     }
 }
 
-/// Prices that hold from a size on.
+/// Prices for requests above a size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Tier {
-    /// Requests with more input tokens than this.
+pub struct PriceTier {
+    /// Applies to requests with more input tokens than this.
     pub above: usize,
-    /// What they cost.
+    /// The prices.
     pub prices: Prices,
 }
 
-/// What a token costs, by what is done with it.
+/// Prices per token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Prices {
-    /// Read, and not cached.
+    /// Uncached input.
     pub input: Rate,
-    /// Answered.
+    /// Output.
     pub output: Rate,
-    /// Read from the cache, if known.
+    /// Cache reads, if known.
     pub cache_read: Option<Rate>,
-    /// Written to the cache for five minutes, or for as long as the provider keeps it.
+    /// Cache writes for five minutes, or for as long as the provider keeps them.
     pub cache_write_5m: Option<Rate>,
-    /// Written to the cache for an hour.
+    /// Cache writes for an hour.
     pub cache_write_1h: Option<Rate>,
-    /// Written to the cache for twelve hours. OpenAI offers that on Responses only.
+    /// Cache writes for twelve hours. OpenAI offers these on Responses only.
     pub cache_write_12h: Option<Rate>,
 }

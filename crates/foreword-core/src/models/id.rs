@@ -1,9 +1,11 @@
-//! Names of models: `provider/name`, and the family a name belongs to. Knows no particular model.
+//! Model ids, `provider/name`, and model families.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::serde_text::serde_as_text;
 
 /// A model by its provider and name, such as `anthropic/claude-haiku-4-5`.
 ///
@@ -20,29 +22,29 @@ use serde::{Deserialize, Serialize};
 pub struct ModelId(String);
 
 impl ModelId {
-    /// Who is asked, such as `anthropic`.
+    /// The provider, such as `anthropic`.
     #[must_use]
     pub fn provider(&self) -> &str {
         self.0.split_once('/').map_or("", |(provider, _)| provider)
     }
 
-    /// What the provider calls it.
+    /// The provider's name for the model.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.split_once('/').map_or("", |(_, name)| name)
     }
 
-    /// As it is written.
+    /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The family it belongs to.
+    /// The model family.
     #[must_use]
     pub fn family(&self) -> ModelFamily {
         let name = self.name();
-        // The letters it starts with; a name that starts otherwise is a family of its own.
+        // The leading letters; a name without them is its own family.
         let letters = name.find(|c: char| !c.is_alphabetic()).unwrap_or(name.len());
         let kind = if letters == 0 { name } else { &name[..letters] };
         ModelFamily(format!("{}/{kind}", self.provider()))
@@ -62,19 +64,7 @@ impl FromStr for ModelId {
     }
 }
 
-impl TryFrom<String> for ModelId {
-    type Error = InvalidModelId;
-
-    fn try_from(written: String) -> Result<Self, InvalidModelId> {
-        written.parse()
-    }
-}
-
-impl From<ModelId> for String {
-    fn from(id: ModelId) -> Self {
-        id.0
-    }
-}
+serde_as_text!(ModelId);
 
 impl fmt::Display for ModelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,17 +72,17 @@ impl fmt::Display for ModelId {
     }
 }
 
-/// A text that names no model.
+/// An invalid model id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{written}` is no model: write provider and name, as in `offline/echo`")]
+#[error("`{written}` is not a valid model id: write provider and name, as in `offline/echo`")]
 pub struct InvalidModelId {
     written: String,
 }
 
-/// Models close enough that a conversation may go on from one to the other with the same frozen prompt: the same
-/// provider and the same first word of the name, as in `anthropic/claude`. Another family opens a new epoch.
+/// Models that can continue a conversation with the same frozen prompt: the same provider and the same first word of
+/// the name, as in `anthropic/claude`. A change of family opens a new epoch.
 ///
-/// Derived from the name alone, so that teaching the catalog a model never changes its family.
+/// Derived from the name alone, so that adding a model to the catalog does not change its family.
 ///
 /// ```
 /// use foreword_core::models::ModelId;
@@ -107,7 +97,7 @@ pub struct InvalidModelId {
 pub struct ModelFamily(String);
 
 impl ModelFamily {
-    /// As it is written.
+    /// The family as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -140,10 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_provider_or_with_spaces_is_refused() {
+    fn name_without_provider_or_with_spaces_is_refused() {
         for wrong in ["", "echo", "/echo", "offline/", "offline/an echo", "offline/e\ncho"] {
             let error = wrong.parse::<ModelId>().unwrap_err().to_string();
-            assert!(error.ends_with("is no model: write provider and name, as in `offline/echo`"), "{error}");
+            assert!(
+                error.ends_with("is not a valid model id: write provider and name, as in `offline/echo`"),
+                "{error}"
+            );
             assert!(!error.contains('\n'), "{error}");
         }
     }

@@ -1,7 +1,7 @@
-//! What is known about models: sizes, prices, caching, which counter counts their tokens. The facts are data with a
-//! source and a date, and users override them; no model's name stands in code. Unknown is unknown, never a guess.
+//! Facts about models: sizes, prices, caching, token counters. The facts are data with a source and a date, and users
+//! can override them; code contains no model names. Unknown facts stay unknown.
 
-pub mod caching;
+pub mod cache_limits;
 pub mod calibration;
 mod catalog;
 mod entry;
@@ -16,7 +16,7 @@ pub use calibration::Calibration;
 pub use catalog::{CatalogError, ModelCatalog};
 pub use entry::{ModelEntry, PriceEntry, TierEntry};
 pub use factor::{Factor, InvalidFactor};
-pub use facts::{Assumed, Breakpoints, CacheMatch, KnownFactor, ModelFacts, PriceList, Prices, Tier};
+pub use facts::{Assumed, Breakpoints, CacheMatch, KnownFactor, ModelFacts, PriceList, PriceTier, Prices};
 pub use id::{InvalidModelId, ModelFamily, ModelId};
 pub use retention::Retention;
 pub use retirement::{InvalidRetirementDate, ModelWarning, RetirementDate};

@@ -1,5 +1,5 @@
-//! A model that another provider serves: `litellm/claude-haiku-4-5`, `openrouter/anthropic/claude-haiku-4.5`. It keeps the
-//! facts of the model it is named after, marked as assumed: the provider in between sets its own prices and limits.
+//! Models served by another provider: `litellm/claude-haiku-4-5`, `openrouter/anthropic/claude-haiku-4.5`. They get the
+//! facts of the original model, marked as assumed, since the intermediary sets its own prices and limits.
 
 use std::borrow::Cow;
 
@@ -9,9 +9,9 @@ use super::{ModelCatalog, ModelFacts, ModelId};
 use crate::provider::hosts_models_itself;
 
 impl ModelCatalog {
-    /// The facts about the model called `name`: those that are listed for it, else those of the listed model that another
-    /// provider serves under this name, marked as assumed. `None` if neither is known, or if the provider is known to host
-    /// models on its own machines, with prices and a cache of its own.
+    /// The facts about the model `name`: its own entry, otherwise the assumed facts of the listed model that another
+    /// provider serves under this name. `None` if neither is known, or if the provider hosts models itself, with its
+    /// own prices and cache.
     ///
     /// ```
     /// use foreword_core::models::ModelCatalog;
@@ -34,8 +34,8 @@ impl ModelCatalog {
         Some(Cow::Owned(assumed(id, original)))
     }
 
-    /// The listed model that a provider in between calls `name`: with the original provider in front or without. Names
-    /// that fit several listed models fit none.
+    /// The listed model that an intermediary calls `name`, with or without the original provider. Ambiguous names match
+    /// none.
     fn served_as(&self, name: &str) -> Option<&ModelFacts> {
         if let Some(facts) = self.find(name) {
             return Some(facts);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_fits_two_models_resolves_to_none() {
+    fn ambiguous_name_resolves_to_none() {
         let table = "- id: a/twin\n  context_window: 1\n- id: b/twin\n  context_window: 2\n";
         assert_eq!(ModelCatalog::from_yaml(table).unwrap().resolve("litellm/twin"), None);
     }

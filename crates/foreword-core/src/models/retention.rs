@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::caching::{ASSUMED_MAX_RETENTION, AUTOMATIC_IDLE};
+use super::cache_limits::{ASSUMED_MAX_RETENTION, AUTOMATIC_IDLE};
 use super::{Breakpoints, ModelFacts};
 use crate::price::CacheTtl;
 

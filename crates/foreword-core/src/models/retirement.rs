@@ -1,4 +1,4 @@
-//! When a provider stops serving a model, and what a user has to know about a model before a request is sent.
+//! Retirement dates of models, and warnings about a model.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::ModelFacts;
+use crate::serde_text::serde_as_text;
 
 /// The day from which a provider no longer serves a model. Written as `2026-11-30`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,7 +16,7 @@ use super::ModelFacts;
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct RetirementDate(Date);
 
-/// A text that is not a date.
+/// An invalid date.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{written}` is not a date: write it as `2026-11-30`")]
 pub struct InvalidRetirementDate {
@@ -33,19 +34,7 @@ impl FromStr for RetirementDate {
     }
 }
 
-impl TryFrom<String> for RetirementDate {
-    type Error = InvalidRetirementDate;
-
-    fn try_from(written: String) -> Result<Self, InvalidRetirementDate> {
-        written.parse()
-    }
-}
-
-impl From<RetirementDate> for String {
-    fn from(date: RetirementDate) -> Self {
-        date.to_string()
-    }
-}
+serde_as_text!(RetirementDate);
 
 impl fmt::Display for RetirementDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,17 +45,16 @@ impl fmt::Display for RetirementDate {
 /// A warning about a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelWarning {
-    /// A stable name for this kind of warning.
+    /// A stable code of the warning.
     pub code: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// How to fix it.
     pub help: &'static str,
 }
 
 impl ModelFacts {
-    /// What a user of this model has to know on the day `today`: that it is retired or will be, and that its facts are
-    /// assumed.
+    /// Warnings about this model on the day `today`: it is or will be retired, or its facts are assumed.
     ///
     /// ```
     /// use foreword_core::models::ModelCatalog;
@@ -88,7 +76,7 @@ impl ModelFacts {
         warnings
     }
 
-    /// That the model is retired on the day `today`, or will be. Nothing if no date is announced.
+    /// A warning that the model is or will be retired, if a date is announced.
     #[must_use]
     pub fn retirement_warning(&self, today: Date) -> Option<ModelWarning> {
         let (date, id) = (self.retires?, self.id.as_str().escape_debug());

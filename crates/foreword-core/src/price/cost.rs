@@ -1,11 +1,11 @@
-//! What a call to a model has cost, from the usage the provider reports.
+//! The cost of a model call, from the reported usage.
 
 use crate::message::Usage;
 use crate::models::{Breakpoints, ModelFacts, Prices};
 use crate::money::{Money, Price, Rate};
 
-/// What a call that took `usage` has cost, by what is known about its model. A price that is not known makes the whole
-/// unknown, unless nothing was taken of it; it never counts as nothing.
+/// The cost of a call with `usage`. An unknown price makes the cost unknown, unless no tokens of that kind were used;
+/// it never counts as zero.
 ///
 /// ```
 /// use foreword_core::message::Usage;
@@ -19,12 +19,12 @@ use crate::money::{Money, Price, Rate};
 /// ```
 #[must_use]
 pub fn cost_of(facts: Option<&ModelFacts>, usage: &Usage) -> Price {
-    // A tier holds for the whole request, and goes by all that was read, from wherever.
+    // A tier applies to the whole request and depends on all input tokens.
     let whole = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
     cost_within(facts, usage, whole)
 }
 
-/// What a part of a call has cost that took `usage`, in a request of `whole` tokens of input.
+/// The cost of a part of a call with `usage`, in a request of `whole` input tokens.
 #[must_use]
 pub fn cost_within(facts: Option<&ModelFacts>, usage: &Usage, whole: u64) -> Price {
     let Some(facts) = facts else { return Price::Unknown };
@@ -55,7 +55,7 @@ fn size(tokens: u64) -> usize {
     usize::try_from(tokens).unwrap_or(usize::MAX)
 }
 
-/// What the cache costs.
+/// The cache prices.
 struct CacheRates {
     read: Option<Rate>,
     write_5m: Option<Rate>,
@@ -64,11 +64,11 @@ struct CacheRates {
 
 impl CacheRates {
     fn of(breakpoints: Breakpoints, prices: &Prices) -> Self {
-        // Whoever asks nothing for reading and answering asks nothing for remembering.
+        // Free input and output imply a free cache.
         let free = [prices.input, prices.output].iter().all(|rate| rate.times(1) == Money::default());
         let nothing = free.then_some(prices.input);
         let write_5m = match breakpoints {
-            // Where the provider caches by itself, a write without a price of its own is plain input.
+            // With automatic caching, a write without its own price costs as much as input.
             Breakpoints::Automatic | Breakpoints::Either => prices.cache_write_5m.or(Some(prices.input)),
             Breakpoints::Explicit | Breakpoints::None => prices.cache_write_5m,
         };
@@ -95,7 +95,7 @@ mod tests {
         Usage { input: 0, output: 0, cache_read: 0, cache_write: 0, cache_write_1h: 0, cache_unknown: false };
 
     #[test]
-    fn each_token_costs_what_was_done_with_it() {
+    fn each_token_is_charged_at_its_own_rate() {
         let (haiku, tiered) = ("anthropic/claude-haiku-4-5", "anthropic/claude-haiku-5-5");
         for (model, usage, cost) in [
             (haiku, NONE, "$0"),
@@ -106,10 +106,10 @@ mod tests {
             (haiku, Usage { cache_write: 1_000, cache_write_1h: 1_000, ..NONE }, "$0.0020"),
             // 4,000 × 1.25 + 6,000 × 2.
             (haiku, Usage { cache_write: 10_000, cache_write_1h: 6_000, ..NONE }, "$0.0170"),
-            // More for an hour than at all: what was written is what counts.
+            // More one-hour writes than writes in all: limited to all writes.
             (haiku, Usage { cache_write: 1_000, cache_write_1h: 9_000, ..NONE }, "$0.0020"),
-            // The tier goes by the whole input, 100,000 against 100,001, and holds for all of it, the answer included:
-            // 10,000 × 0.1 + 70,000 × 0.01 + 20,000 × 0.125 + 1,000 × 0.5, and then five times as much.
+            // The tier depends on the whole input, 100,000 against 100,001, and applies to everything, output included:
+            // 10,000 × 0.1 + 70,000 × 0.01 + 20,000 × 0.125 + 1,000 × 0.5, then five times as much.
             (
                 tiered,
                 Usage { input: 10_000, cache_read: 70_000, cache_write: 20_000, output: 1_000, ..NONE },
@@ -121,7 +121,7 @@ mod tests {
                 "$0.0235",
             ),
             (tiered, Usage { output: 200_000, ..NONE }, "$0.1000"),
-            // OpenAI's cache writes itself, and older models ask nothing more for it.
+            // OpenAI caches automatically, and older models charge nothing extra for it.
             ("openai/gpt-4o", Usage { input: 1_000, cache_write: 1_000, ..NONE }, "$0.0050"),
             ("openai/gpt-4-turbo", Usage { input: 1_000, cache_read: 1, ..NONE }, "unknown"),
             ("openai/gpt-4-turbo", Usage { input: 1_000, ..NONE }, "$0.0100"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_that_is_missing_is_unknown_only_if_something_was_taken_of_it() {
+    fn missing_price_matters_only_if_used() {
         let check = |table: &str, usage: Usage, cost: &str| {
             let catalog = ModelCatalog::from_yaml(&format!("- id: a/b\n{table}")).unwrap();
             assert_eq!(cost_of(catalog.find("a/b"), &usage).to_string(), cost, "{table} {usage:?}");
@@ -162,12 +162,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_offline_model_costs_exactly_nothing(usage in any_usage()) {
+        fn offline_model_cost_is_exactly_zero(usage in any_usage()) {
             prop_assert_eq!(cost_of(CATALOG.find("offline/echo"), &usage), Price::Known(Money::default()));
         }
 
         #[test]
-        fn what_costs_something_is_never_told_as_nothing(usage in any_usage()) {
+        fn nonzero_cost_is_never_zero(usage in any_usage()) {
             let taken = usage != NONE;
             for facts in CATALOG.iter().filter(|facts| facts.id.provider() != "offline") {
                 let cost = cost_of(Some(facts), &usage);
@@ -177,7 +177,7 @@ mod tests {
         }
 
         #[test]
-        fn more_of_anything_never_costs_less(usage in any_usage(), more in any_usage()) {
+        fn higher_usage_never_costs_less(usage in any_usage(), more in any_usage()) {
             let both = Usage {
                 input: usage.input + more.input,
                 output: usage.output + more.output,

@@ -1,8 +1,8 @@
-//! Where a provider is, as people write it: checked once, and never repeated in an error, because it may hold a password.
+//! Validates the base URLs of providers. Errors do not repeat the URL, because it may contain a password.
 
 use std::net::IpAddr;
 
-/// The address of a provider: `http` or `https`, a host, perhaps a port and a path, and no slash at the end.
+/// A provider's base URL: `http` or `https`, a host, an optional port and path, no trailing slash.
 ///
 /// ```
 /// use foreword_core::provider::BaseUrl;
@@ -16,34 +16,34 @@ pub struct BaseUrl {
     host: String,
 }
 
-/// Why a text is no address of a provider. It does not hold the text.
+/// Why a base URL is invalid. Does not contain the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadBaseUrl {
     /// Neither `http` nor `https`.
     #[error("it does not begin with `http://` or `https://`")]
     Scheme,
-    /// A name, or a password, before the host.
-    #[error("it has a name or a password in front of the host")]
+    /// A user name or password before the host.
+    #[error("it contains a user name or a password")]
     UserInfo,
-    /// No host, or one that can't be.
+    /// No host, or an invalid one.
     #[error("it names no host")]
     Host,
-    /// A port that is none.
-    #[error("its port is no number from 1 to 65535")]
+    /// An invalid port.
+    #[error("its port is not a number from 1 to 65535")]
     Port,
     /// A `?` or a `#`.
     #[error("it has a `?` or a `#` in it")]
     Query,
     /// A space, a control character or a backslash.
-    #[error("it has a character in it that no address has")]
+    #[error("it contains a character that is not allowed in a URL")]
     Character,
-    /// The endpoint instead of what stands before it.
-    #[error("it goes on behind the base address")]
+    /// The URL of an endpoint instead of the base URL.
+    #[error("it includes an endpoint path")]
     Endpoint,
 }
 
 impl BadBaseUrl {
-    /// What to write instead.
+    /// How to fix it.
     #[must_use]
     pub fn help(self) -> &'static str {
         match self {
@@ -58,10 +58,10 @@ impl BadBaseUrl {
 }
 
 impl BaseUrl {
-    /// The address written as `text`.
+    /// Parses and normalises `text`.
     ///
     /// # Errors
-    /// If it is none, or holds what does not belong into it.
+    /// If it is not a valid base URL.
     pub fn parse(text: &str) -> Result<Self, BadBaseUrl> {
         let (scheme, rest) = text.split_once("://").ok_or(BadBaseUrl::Scheme)?;
         let scheme = scheme.to_ascii_lowercase();
@@ -71,7 +71,7 @@ impl BaseUrl {
         let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         if rest.contains('@') {
-            // In a path it would be allowed; but a password with a slash in it looks just like that.
+            // An `@` is allowed in a path, but a password with a slash looks the same.
             return Err(BadBaseUrl::UserInfo);
         }
         if path.contains(['?', '#']) {
@@ -90,13 +90,13 @@ impl BaseUrl {
         Ok(Self { text, host })
     }
 
-    /// As requests are built on it.
+    /// The normalised URL.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is on this machine.
+    /// Whether the host is the local machine.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         let name = self.host.as_str();
@@ -104,7 +104,7 @@ impl BaseUrl {
         by_number || name == "localhost" || name.ends_with(".localhost")
     }
 
-    /// Whether what is sent there can be read on the way.
+    /// Whether requests travel unencrypted over a network.
     #[must_use]
     pub fn is_readable_on_the_way(&self) -> bool {
         self.text.starts_with("http://") && !self.is_loopback()
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_taken_without_the_slashes_at_their_end() {
+    fn trailing_slashes_are_removed() {
         for (written, taken) in [
             ("https://api.anthropic.com", "https://api.anthropic.com"),
             ("https://api.openai.com/v1/", "https://api.openai.com/v1"),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_for_its_reason() {
+    fn invalid_urls_are_rejected_with_a_reason() {
         for (written, reason) in [
             ("", BadBaseUrl::Scheme),
             ("api.openai.com/v1", BadBaseUrl::Scheme),
@@ -211,7 +211,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_taken_is_taken_again_as_it_is(text in "(http|https|HTTP)://[a-z0-9.:@\\[\\]?#/ -]{0,24}") {
+        fn normalised_urls_are_stable(text in "(http|https|HTTP)://[a-z0-9.:@\\[\\]?#/ -]{0,24}") {
             if let Ok(url) = BaseUrl::parse(&text) {
                 prop_assert_eq!(BaseUrl::parse(url.as_str()), Ok(url.clone()));
                 prop_assert!(!url.as_str().contains(['@', '?', '#', ' ']) && !url.as_str().ends_with('/'));

@@ -1,5 +1,4 @@
-//! The providers Foreword knows by itself: a table with source and date, compiled in. Knows no dialect and reaches
-//! nobody.
+//! The built-in providers: a compiled-in table with source and date.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -10,7 +9,7 @@ use super::{KeySource, Provider, Timeouts, WireDialect};
 
 const BUILT_IN: &str = include_str!("../../data/providers.yaml");
 
-/// The name of the offline model's provider: it is part of the program, and nobody else can have it.
+/// The name of the built-in offline provider, which no configured provider can have.
 pub const OFFLINE: &str = "offline";
 
 /// A row of the table.
@@ -21,7 +20,7 @@ struct Row {
     dialect: WireDialect,
     base_url: String,
     api_key_env: Option<String>,
-    /// Whether it runs models on machines of its own, with prices and a cache of its own.
+    /// Whether it hosts models itself, with its own prices and cache.
     #[serde(default)]
     hosts_models: bool,
     #[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads the table; a test asks for it"))]
@@ -44,7 +43,7 @@ impl Row {
     }
 }
 
-/// The providers Foreword knows by itself, by name. The table is read once, by the first call.
+/// The built-in providers by name. The table is parsed once, on the first call.
 ///
 /// ```
 /// use foreword_core::provider::builtin_providers;
@@ -52,7 +51,7 @@ impl Row {
 /// ```
 #[must_use]
 pub fn builtin_providers() -> BTreeMap<Arc<str>, Provider> {
-    // The table is compiled in, and `the_built_in_table_is_sound` reads it: it can't fail here.
+    // The table is compiled in and checked by `built_in_providers_are_valid`, so parsing cannot fail here.
     static READ: LazyLock<BTreeMap<Arc<str>, Provider>> = LazyLock::new(|| {
         let providers = rows(BUILT_IN).unwrap_or_default().into_iter().map(Row::into_provider);
         providers.map(|provider| (Arc::clone(&provider.name), provider)).collect()
@@ -60,8 +59,8 @@ pub fn builtin_providers() -> BTreeMap<Arc<str>, Provider> {
     READ.clone()
 }
 
-/// Whether `provider` runs models on machines of its own: then prices, limits and cache rules of a model's maker do not
-/// hold there.
+/// Whether `provider` hosts models itself, so that the prices, limits and cache rules of the original provider do not
+/// apply.
 #[must_use]
 pub fn hosts_models_itself(provider: &str) -> bool {
     static HOSTS: LazyLock<Vec<Arc<str>>> = LazyLock::new(|| {
@@ -82,7 +81,7 @@ mod tests {
     use crate::provider::{BaseUrl, is_key_variable};
 
     #[test]
-    fn the_built_in_table_is_sound() {
+    fn built_in_providers_are_valid() {
         let rows = rows(BUILT_IN).unwrap();
         assert_eq!(rows.len(), builtin_providers().len(), "each name is there once");
         for row in rows {
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn every_model_in_the_table_of_models_can_be_reached() {
+    fn every_listed_model_has_a_provider() {
         let providers = builtin_providers();
         for facts in ModelCatalog::builtin().iter() {
             for id in facts.aliases.iter().chain([&facts.id]).filter(|id| id.provider() != OFFLINE) {

@@ -1,6 +1,6 @@
-//! Which words can be sent as headers, and which can be the name of a variable that holds a key.
+//! Validates header names, header values, and names of environment variables for keys.
 
-/// Whether `name` can be a header's name, as HTTP defines it.
+/// Whether `name` is a valid HTTP header name.
 ///
 /// ```
 /// use foreword_core::provider::is_header_name;
@@ -12,7 +12,7 @@ pub fn is_header_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 256 && name.bytes().all(token)
 }
 
-/// Whether `value` can be a header's value: one line of visible characters, spaces inside.
+/// Whether `value` is a valid header value: one line of visible characters with inner spaces.
 ///
 /// ```
 /// use foreword_core::provider::is_header_value;
@@ -24,8 +24,8 @@ pub fn is_header_value(value: &str) -> bool {
     !value.is_empty() && value.trim() == value && value.len() <= 8_192 && value.bytes().all(visible)
 }
 
-/// Whether `name` can be the name of an environment variable with a key in it. Capitals only: a key that somebody wrote
-/// there by mistake is then not taken for a name, and not shown as one.
+/// Whether `name` is a valid name of an environment variable for a key. Upper case only, so that a key written there by
+/// mistake is not mistaken for a name and shown.
 ///
 /// ```
 /// use foreword_core::provider::is_key_variable;
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_can_be_smuggled_in_by_a_header() {
+    fn headers_reject_injection() {
         for bad in ["", "X Team", "X-Team\r", "Ünit", "X:Y", "(x)"] {
             assert!(!is_header_name(bad), "{bad:?}");
         }

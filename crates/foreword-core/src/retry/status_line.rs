@@ -1,10 +1,10 @@
-//! What people read while a call is tried again, on one line.
+//! One-line status messages about retries.
 
 use std::time::Duration;
 
 use crate::model::{ErrorKind, ModelError};
 
-/// What is shown while somebody waits for another try.
+/// The status while a call waits for its retry.
 ///
 /// ```
 /// use std::time::Duration;
@@ -22,7 +22,7 @@ pub fn status_line(error: &ModelError, delay: Duration) -> String {
     format!("{}. Retrying in {}s...", what_happened(error), seconds_rounded_up(delay))
 }
 
-/// What is shown of a message that goes back into its queue.
+/// The status of a requeued message.
 #[must_use]
 pub fn requeue_line(error: &ModelError, delay: Duration) -> String {
     format!("{}. Queued; next attempt in {}s.", what_happened(error), seconds_rounded_up(delay))

@@ -1,4 +1,4 @@
-//! The laws of trying again, and the lines people read.
+//! Properties of retries, and the status messages.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -39,16 +39,16 @@ fn check(kind: ErrorKind, status: Option<u16>, expected: Result<u64, ErrorCatego
 }
 
 #[test]
-fn what_may_pass_is_tried_again_and_what_stays_is_not() {
+fn transient_errors_are_retried_and_permanent_ones_are_not() {
     for status in [429, 500, 502, 503, 529] {
         check(ErrorKind::Unavailable, Some(status), Ok(1));
     }
     for kind in [ErrorKind::Network, ErrorKind::Timeout, ErrorKind::BrokenStream] {
         check(kind, None, Ok(1));
     }
-    // A gateway's timeout is a timeout.
+    // A gateway timeout is a timeout.
     check(ErrorKind::Timeout, Some(504), Ok(1));
-    // A stream that began well and then says that the provider has too much to do, or just ends.
+    // A stream that starts well and then reports an overloaded provider, or ends early.
     check(ErrorKind::Unavailable, Some(200), Ok(1));
     check(ErrorKind::BrokenStream, Some(200), Ok(1));
     let permanent = Err(ErrorCategory::ProviderPermanent);
@@ -62,14 +62,14 @@ fn what_may_pass_is_tried_again_and_what_stays_is_not() {
 }
 
 #[test]
-fn a_conversation_that_is_too_long_is_compacted_and_not_tried_again_as_it_is() {
+fn context_overflow_compacts_without_retry() {
     let too_long = error(ErrorKind::ContextTooLong, Some(400));
     assert_eq!(RetryPolicy::default().decide(&too_long, 0, 0.5), RetryDecision::Compact);
     assert_eq!(RetryPolicy::default().category(&too_long), ErrorCategory::ProviderPermanent);
 }
 
 #[test]
-fn only_the_statuses_of_the_policy_are_tried_again() {
+fn only_statuses_of_the_policy_are_retried() {
     let policy = RetryPolicy { retryable_statuses: [400, 401, 409].into(), ..RetryPolicy::default() };
     let category = |kind, status| policy.category(&error(kind, Some(status)));
     assert_eq!(category(ErrorKind::RateLimited, 429), ErrorCategory::ProviderPermanent);
@@ -79,7 +79,7 @@ fn only_the_statuses_of_the_policy_are_tried_again() {
 }
 
 #[test]
-fn a_wish_of_the_provider_is_obeyed_within_its_limit_and_a_cut_is_reported() {
+fn retry_after_is_capped_and_the_cap_reported() {
     let policy = RetryPolicy::default();
     let asked = |seconds| {
         let wish = Some(Duration::from_secs(seconds));
@@ -95,7 +95,7 @@ fn a_wish_of_the_provider_is_obeyed_within_its_limit_and_a_cut_is_reported() {
 }
 
 #[test]
-fn a_message_nobody_waits_for_goes_back_into_its_queue_a_few_times() {
+fn unattended_message_is_requeued_a_few_times() {
     let policy = RetryPolicy::default();
     let delays: Vec<Option<u64>> =
         (0..6).map(|times| policy.requeue(times).map(|delay| delay.as_secs())).collect();
@@ -106,7 +106,7 @@ fn a_message_nobody_waits_for_goes_back_into_its_queue_a_few_times() {
 }
 
 #[test]
-fn a_status_line_says_what_happened_and_when_it_goes_on() {
+fn status_line_has_error_and_retry_delay() {
     for (kind, status, millis, line) in [
         (ErrorKind::RateLimited, Some(429), 3_000, "Rate limited. Retrying in 3s..."),
         (ErrorKind::RateLimited, Some(429), 2_001, "Rate limited. Retrying in 3s..."),
@@ -153,14 +153,14 @@ fn any_policy() -> impl Strategy<Value = RetryPolicy> {
     )
 }
 
-/// Any chance that a caller could bring, and some that none should.
+/// Any jitter a caller could pass, and some invalid ones.
 fn any_chance() -> impl Strategy<Value = f64> {
     prop_oneof![8 => 0.0..=1.0, 1 => any::<f64>(), 1 => Just(f64::NAN)]
 }
 
 proptest! {
     #[test]
-    fn a_delay_stays_between_half_and_all_of_what_is_due(
+    fn jittered_delay_is_at_least_half_the_backoff(
         policy in any_policy(), error in any_error(), attempt in any::<u32>(), chance in any_chance(),
     ) {
         let policy = RetryPolicy { max_retries: u32::MAX, ..policy };
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_permanent_is_never_tried_again(
+    fn permanent_errors_are_never_retried(
         policy in any_policy(), error in any_error(), attempt in any::<u32>(), chance in any_chance(),
     ) {
         let decision = policy.decide(&error, attempt, chance);
@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn a_call_is_tried_once_and_then_so_often_as_the_policy_says(policy in any_policy(), error in any_error()) {
+    fn call_is_retried_as_often_as_the_policy_allows(policy in any_policy(), error in any_error()) {
         let mut tries = 1_u32;
         while let RetryDecision::Again { .. } = policy.decide(&error, tries - 1, 0.5) {
             tries += 1;

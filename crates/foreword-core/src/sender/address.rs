@@ -1,4 +1,4 @@
-//! Where a message comes from, in one spelling.
+//! Normalised addresses of message senders.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,22 +7,24 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// A text that is no address.
+use crate::serde_text::serde_as_text;
+
+/// An invalid address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this is no sender's address: it needs 1 to {} characters without control characters",
+    "invalid sender address: it needs 1 to {} characters without control characters",
     SenderAddress::MAX_CHARS
 )]
 pub struct BadAddress;
 
-/// A sender's address, in the spelling that all spellings of it share.
+/// A sender's normalised address.
 ///
-/// White space around it is taken off and accents are composed (NFC). A number written in hexadecimal, by itself or
-/// behind a last `:`, is lower case, because the case of an Ethereum address is only a checksum. Nothing else is
-/// touched: whether `Alice@example.org` and `alice@example.org` are the same person is not for us to guess, and one
-/// history too many is better than one that two people share.
+/// Surrounding white space is removed and accents are composed (NFC). A hexadecimal number, alone or after the last
+/// `:`, is lower case, because the case of an Ethereum address is only a checksum. Nothing else is normalised:
+/// `Alice@example.org` and `alice@example.org` may be different people, and two histories for one person are better
+/// than a shared one.
 ///
-/// It may hold anything that can be seen or not; print it through `foreword_prompt::untrusted::OutsideName`.
+/// It may contain invisible characters; print it through `foreword_prompt::untrusted::OutsideName`.
 ///
 /// ```
 /// use foreword_core::sender::SenderAddress;
@@ -38,16 +40,16 @@ pub struct BadAddress;
 pub struct SenderAddress(Arc<str>);
 
 impl SenderAddress {
-    /// The longest address.
+    /// The maximum length, in characters.
     pub const MAX_CHARS: usize = 200;
 
-    /// The address written as `text`.
+    /// Normalises `text`.
     ///
     /// # Errors
-    /// If it is empty, too long, or holds a control character.
+    /// If it is empty, too long, or contains a control character.
     pub fn new(text: &str) -> Result<Self, BadAddress> {
         let trimmed = text.trim();
-        // A composed text is at most three times as long as it was; this keeps a huge one from being composed at all.
+        // Composing at most triples the length; this check avoids composing a huge text.
         let too_long = trimmed.chars().nth(4 * Self::MAX_CHARS).is_some();
         if trimmed.is_empty() || too_long || trimmed.chars().any(char::is_control) {
             return Err(BadAddress);
@@ -60,14 +62,14 @@ impl SenderAddress {
         Ok(Self(lower_hexadecimal(composed).into()))
     }
 
-    /// The address as it is stored.
+    /// The normalised address.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The text, with the part behind its last `:` in lower case if that is a hexadecimal number.
+/// The text with a hexadecimal number after the last `:` in lower case.
 fn lower_hexadecimal(text: String) -> String {
     let (family, number) = text.rsplit_once(':').map_or(("", text.as_str()), |(family, number)| {
         (text.get(..=family.len()).unwrap_or_default(), number)
@@ -91,19 +93,7 @@ impl FromStr for SenderAddress {
     }
 }
 
-impl TryFrom<String> for SenderAddress {
-    type Error = BadAddress;
-
-    fn try_from(text: String) -> Result<Self, BadAddress> {
-        Self::new(&text)
-    }
-}
-
-impl From<SenderAddress> for String {
-    fn from(address: SenderAddress) -> Self {
-        address.0.as_ref().to_owned()
-    }
-}
+serde_as_text!(SenderAddress);
 
 #[cfg(test)]
 mod tests {
@@ -128,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_an_address_is_refused() {
+    fn invalid_addresses_are_rejected() {
         let long = "a".repeat(SenderAddress::MAX_CHARS + 1);
         for bad in ["", "   ", "a\0b", "a\nb", "\u{1b}[0m", &long, &"e\u{301}".repeat(100_000)] {
             assert_eq!(SenderAddress::new(bad), Err(BadAddress), "{:.20}", bad.escape_debug().to_string());

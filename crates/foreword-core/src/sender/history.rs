@@ -1,28 +1,28 @@
-//! Which senders have a history, and what is in it. A sender who got no answer has none; a burst of new senders can't
-//! push the others out; whoever takes part in this turn stays.
+//! Decides which senders have a history and what it contains. Senders without an answer have none; a burst of new
+//! senders cannot evict the others; senders of the current turn stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Exchange, SenderAddress};
+use super::{SenderAddress, SenderExchange};
 use crate::id::{InboxId, TurnId};
 use crate::timestamp::Timestamp;
 
-/// How much history is kept.
+/// Limits on sender histories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryLimits {
-    /// Exchanges of one sender; the oldest go first.
+    /// Exchanges per sender; the oldest are removed first.
     pub exchanges_per_sender: u64,
-    /// Senders; those whose last activity is longest ago go first.
+    /// The number of senders; the least recently active are removed first.
     pub senders: usize,
-    /// Characters of a message or an answer.
+    /// Characters per message or answer.
     pub characters: usize,
-    /// New senders within an hour.
+    /// New senders per hour.
     pub new_senders_per_hour: usize,
 }
 
 impl HistoryLimits {
-    /// The time over which new senders are counted.
+    /// The window for counting new senders.
     pub const WINDOW: Duration = Duration::from_secs(60 * 60);
 }
 
@@ -35,55 +35,55 @@ impl Default for HistoryLimits {
 /// A sender with a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownSender {
-    /// Who.
+    /// The sender's address.
     pub address: SenderAddress,
-    /// The last exchange, by the latest clock there was.
+    /// The time of the last exchange; it never decreases.
     pub last_activity: Timestamp,
 }
 
-/// What is known when new exchanges come.
+/// The current state when new exchanges are added.
 #[derive(Debug, Clone, Copy)]
 pub struct Senders<'a> {
-    /// Everybody with a history.
+    /// All senders with a history.
     pub known: &'a [KnownSender],
-    /// When new senders were let in lately.
+    /// When new senders were admitted.
     pub admissions: &'a [Timestamp],
-    /// Who takes part in this turn, with an exchange or without.
+    /// The senders of the current turn, with or without an exchange.
     pub active: &'a BTreeSet<SenderAddress>,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Who gets a history, who does not, and who loses it.
+/// Which senders are admitted, skipped and evicted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SenderPlan {
-    /// New senders that are let in.
+    /// New senders that are admitted.
     pub admitted: Vec<SenderAddress>,
     /// New senders that are not.
-    pub not_kept: Vec<NotKept>,
-    /// Senders whose history goes.
+    pub not_kept: Vec<SkippedSender>,
+    /// Senders whose history is removed.
     pub evicted: Vec<SenderAddress>,
 }
 
-/// A sender whose exchanges are not kept. The messages themselves stay in the inbox and the outbox.
+/// A sender whose exchanges are not stored. The messages stay in the inbox and the outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotKept {
-    /// Who.
+pub struct SkippedSender {
+    /// The sender.
     pub sender: SenderAddress,
-    /// Why.
-    pub reason: NotKeptReason,
+    /// The reason.
+    pub reason: SkipReason,
 }
 
-/// Why a sender's exchanges are not kept.
+/// Why a sender's exchanges are not stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotKeptReason {
+pub enum SkipReason {
     /// Too many new senders within an hour.
     TooManyNewSenders,
-    /// All places are taken by senders who are part of this turn.
+    /// All places are taken by senders of the current turn.
     NoRoom,
 }
 
-/// Decides for the senders of new exchanges, in the order they came.
+/// Plans the histories for the senders of new exchanges, in order of arrival.
 ///
 /// ```
 /// use std::collections::BTreeSet;
@@ -109,19 +109,19 @@ pub fn plan_senders(limits: &HistoryLimits, senders: Senders<'_>, wanted: &[Send
     let mut oldest = oldest.into_iter().map(|sender| sender.address.clone());
     let mut quota = limits.new_senders_per_hour.saturating_sub(lately(senders.admissions, senders.now));
     let mut plan = SenderPlan::default();
-    // There can be too many already: the limit may have been lowered.
+    // There can be too many already, if the limit was lowered.
     plan.evicted.extend(oldest.by_ref().take(senders.known.len().saturating_sub(limits.senders)));
     let mut count = senders.known.len() - plan.evicted.len();
     let mut seen: BTreeSet<&SenderAddress> = senders.known.iter().map(|sender| &sender.address).collect();
     for sender in wanted.iter().filter(|sender| seen.insert(sender)) {
-        let not_kept = |reason| NotKept { sender: sender.clone(), reason };
+        let not_kept = |reason| SkippedSender { sender: sender.clone(), reason };
         if quota == 0 {
-            plan.not_kept.push(not_kept(NotKeptReason::TooManyNewSenders));
+            plan.not_kept.push(not_kept(SkipReason::TooManyNewSenders));
             continue;
         }
         if count >= limits.senders {
             let Some(evicted) = oldest.next().filter(|_| limits.senders > 0) else {
-                plan.not_kept.push(not_kept(NotKeptReason::NoRoom));
+                plan.not_kept.push(not_kept(SkipReason::NoRoom));
                 continue;
             };
             plan.evicted.push(evicted);
@@ -134,45 +134,50 @@ pub fn plan_senders(limits: &HistoryLimits, senders: Senders<'_>, wanted: &[Send
     plan
 }
 
-/// How many were let in within the hour. One that lies further ahead than that was written by a clock that was wrong,
-/// and must not keep the door shut until its time has come.
+/// The number of admissions within the last hour. Times further in the future were written with a wrong clock and are
+/// ignored, so that they do not block new senders.
 fn lately(admissions: &[Timestamp], now: Timestamp) -> usize {
     let (from, to) = (now.minus(HistoryLimits::WINDOW), now.plus(HistoryLimits::WINDOW));
     admissions.iter().filter(|at| from < **at && **at < to).count()
 }
 
-/// The lowest number of an exchange that is kept, where the newest has the number `newest`.
+/// The lowest stored exchange number, given the newest one.
 #[must_use]
 pub fn first_kept(newest: u64, limits: &HistoryLimits) -> u64 {
     newest.saturating_sub(limits.exchanges_per_sender).saturating_add(1)
 }
 
-/// A message that a turn has dealt with.
+/// A message that a turn has processed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
-    /// Which.
+pub struct AnsweredMessage {
+    /// The message.
     pub id: InboxId,
-    /// From whom.
+    /// The sender.
     pub sender: SenderAddress,
-    /// What it says.
+    /// The text.
     pub body: String,
 }
 
-/// What the agent wrote to somebody in that turn.
+/// A message the agent wrote in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
-    /// To whom.
+pub struct SenderReply {
+    /// The recipient.
     pub recipient: SenderAddress,
     /// The message it answers.
     pub in_reply_to: Option<InboxId>,
-    /// What it says.
+    /// The text.
     pub body: String,
 }
 
-/// The exchanges of a turn, in the order of its messages. Senders who got no answer have none, so that whoever is
-/// ignored takes nobody's place. What was written to somebody else is no answer to the sender.
+/// The exchanges of a turn, in the order of its messages. Senders without an answer have none, so they take nobody's
+/// place. A message to another recipient is not an answer to the sender.
 #[must_use]
-pub fn exchanges(messages: &[Answered], replies: &[Reply], turn: &TurnId, at: Timestamp) -> Vec<Exchange> {
+pub fn exchanges(
+    messages: &[AnsweredMessage],
+    replies: &[SenderReply],
+    turn: &TurnId,
+    at: Timestamp,
+) -> Vec<SenderExchange> {
     let mut own: BTreeMap<(&SenderAddress, &InboxId), Vec<&str>> = BTreeMap::new();
     let mut answered: BTreeSet<&SenderAddress> = BTreeSet::new();
     for reply in replies {
@@ -183,7 +188,7 @@ pub fn exchanges(messages: &[Answered], replies: &[Reply], turn: &TurnId, at: Ti
     }
     let messages = messages.iter().filter(|message| answered.contains(&message.sender));
     messages
-        .map(|message| Exchange {
+        .map(|message| SenderExchange {
             inbox_message: message.id.clone(),
             sender: message.sender.clone(),
             body: message.body.clone(),
@@ -225,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_active_longest_ago_makes_room() {
+    fn least_recently_active_sender_is_evicted() {
         let limits = HistoryLimits { senders: 3, ..HistoryLimits::default() };
         let known = known(&[("alice", -10), ("bob", -30), ("carol", -20)]);
         let plan = plan(limits, &known, &[], &["dave", "erin", "dave"]);
@@ -235,23 +240,23 @@ mod tests {
     }
 
     #[test]
-    fn whoever_takes_part_in_the_turn_stays_even_if_nobody_else_is_left() {
+    fn senders_of_the_turn_are_never_evicted() {
         let limits = HistoryLimits { senders: 2, ..HistoryLimits::default() };
         let known = known(&[("alice", -10), ("bob", -30)]);
         let plan = plan(limits, &known, &["bob"], &["alice", "carol"]);
         assert_eq!((plan.admitted, plan.evicted), (vec![], vec![]));
-        assert_eq!(plan.not_kept, [NotKept { sender: address("carol"), reason: NotKeptReason::NoRoom }]);
+        assert_eq!(plan.not_kept, [SkippedSender { sender: address("carol"), reason: SkipReason::NoRoom }]);
     }
 
     #[test]
-    fn a_lowered_limit_takes_effect_with_the_next_exchange() {
+    fn lowered_limit_applies_to_the_next_exchange() {
         let limits = HistoryLimits { senders: 1, ..HistoryLimits::default() };
         let known = known(&[("alice", -10), ("bob", -30), ("carol", -20)]);
         assert_eq!(names(&plan(limits, &known, &[], &["bob"]).evicted), ["carol", "alice"]);
     }
 
     #[test]
-    fn new_senders_are_counted_over_the_last_hour_whatever_the_clock_did_since() {
+    fn new_senders_are_counted_per_hour() {
         let limits = HistoryLimits { new_senders_per_hour: 2, ..HistoryLimits::default() };
         let check = |admissions: &[i64], admitted: usize| {
             let admissions: Vec<_> = admissions.iter().copied().map(at).collect();
@@ -259,25 +264,25 @@ mod tests {
             let senders = Senders { known: &[], admissions: &admissions, active: &active, now: at(0) };
             let plan = plan_senders(&limits, senders, &["alice", "bob", "carol"].map(address));
             assert_eq!(plan.admitted.len(), admitted, "{admissions:?}");
-            assert!(plan.not_kept.iter().all(|not| not.reason == NotKeptReason::TooManyNewSenders));
+            assert!(plan.not_kept.iter().all(|not| not.reason == SkipReason::TooManyNewSenders));
         };
         check(&[], 2);
         check(&[-59], 1);
         check(&[-60], 2);
         check(&[-1, -2, -3], 0);
-        // The clock was a little ahead; and it was a year ahead.
+        // The clock was slightly ahead; and a year ahead.
         check(&[5, 6], 0);
         check(&[525_600, 525_600], 2);
     }
 
     #[test]
-    fn an_exchange_is_a_message_and_what_was_answered_to_its_sender() {
-        let message = |id: &str, sender: &str, body: &str| Answered {
+    fn exchange_pairs_a_message_with_its_replies() {
+        let message = |id: &str, sender: &str, body: &str| AnsweredMessage {
             id: InboxId::new(id).unwrap(),
             sender: address(sender),
             body: body.to_owned(),
         };
-        let reply = |to: &str, id: Option<&str>, body: &str| Reply {
+        let reply = |to: &str, id: Option<&str>, body: &str| SenderReply {
             recipient: address(to),
             in_reply_to: id.map(|id| InboxId::new(id).unwrap()),
             body: body.to_owned(),

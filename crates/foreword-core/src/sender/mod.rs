@@ -1,49 +1,49 @@
-//! People and programs that write to the agent: how they are told apart, and which part of what was said with them is
-//! kept. Decides only; loading, writing and the words a model reads are others' business.
+//! Senders of inbox messages: addresses, batches and histories. Pure decisions; loading, writing and rendering happen
+//! elsewhere.
 
 mod address;
 mod batch;
-mod beginning;
-mod fault;
+mod failure_source;
 mod history;
-mod pause;
 #[cfg(test)]
 mod properties;
 mod replies;
+mod retry_pause;
 mod shorten;
+mod turn_prompts;
 
 use crate::id::{InboxId, TurnId};
+use crate::string_enum::string_enum;
 use crate::timestamp::Timestamp;
-use crate::word::words;
 
 pub use address::{BadAddress, SenderAddress};
 pub use batch::{
-    ATTEMPTS_BEFORE_ASIDE, BATCH_PER_SENDER, BATCH_SENDERS, BATCH_WINDOW, Batch, Next, Waiting,
-    is_set_aside_after, next_batch,
+    BATCH_WINDOW, MAX_ATTEMPTS, MAX_BATCH_MESSAGES_PER_SENDER, MAX_BATCH_SENDERS, MessageBatch, NextBatch,
+    WaitingMessage, is_set_aside_after, next_batch,
 };
-pub use beginning::{ANSWER_THE_INBOX, OWN_TURN};
-pub use fault::{Fault, whose_fault};
+pub use failure_source::{FailureSource, failure_source};
 pub use history::{
-    Answered, HistoryLimits, KnownSender, NotKept, NotKeptReason, Reply, SenderPlan, Senders, exchanges,
-    first_kept, plan_senders,
+    AnsweredMessage, HistoryLimits, KnownSender, SenderPlan, SenderReply, Senders, SkipReason, SkippedSender,
+    exchanges, first_kept, plan_senders,
 };
-pub use pause::{First, Streak, not_before, pause_after};
 pub use replies::{
-    LONGEST_REPLY, READ_TOOL, REPLIES_PER_MESSAGE, REPLY_TOOL, answers_to, called_replies, message_named,
-    replies, unanswered,
+    MAX_REPLIES_PER_MESSAGE, MAX_REPLY_BYTES, READ_TOOL, REPLY_TOOL, answers_to, called_replies,
+    message_named, replies, unanswered,
 };
+pub use retry_pause::{BatchOrder, FailureStreak, not_before, pause_after};
 pub use shorten::shorten;
+pub use turn_prompts::{INBOX_TURN_PROMPT, OWN_TURN_PROMPT};
 
-/// What a sender said, and what the agent answered.
+/// A sender's message and the agent's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exchange {
-    /// The sender's message; it is in the inbox in full.
+pub struct SenderExchange {
+    /// The sender's message; the inbox has the full text.
     pub inbox_message: InboxId,
     /// Who sent it.
     pub sender: SenderAddress,
-    /// What was said.
+    /// The text of the message.
     pub body: String,
-    /// What the agent answered to it; nothing, if it answered only to other messages of this sender.
+    /// The answer to it; `None` if the agent answered only other messages of this sender.
     pub reply: Option<String>,
     /// The turn that answered.
     pub turn: TurnId,
@@ -51,14 +51,14 @@ pub struct Exchange {
     pub at: Timestamp,
 }
 
-words! {
-    /// What has become of a message of the inbox.
-    InboxState = "state of a message" {
+string_enum! {
+    /// The state of an inbox message.
+    InboxState = "message state" {
         /// It waits for a turn.
         Staged = "staged",
-        /// A turn has dealt with it.
+        /// A turn has processed it.
         Consumed = "consumed",
-        /// Turns keep failing over it. It waits for somebody to look.
+        /// Turns failed because of it repeatedly. It waits for a person.
         SetAside = "set_aside",
     }
 }

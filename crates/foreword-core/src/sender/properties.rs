@@ -1,4 +1,4 @@
-//! Laws of the history that hold whatever comes in.
+//! Properties of sender histories.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ fn numbers(count: usize) -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn the_plan_keeps_to_its_limits_and_evicts_the_oldest_who_is_not_active(
+    fn plan_respects_limits_and_evicts_the_oldest_inactive_sender(
         known in prop::collection::btree_map(0..40_u8, 0..100_i64, 0..30),
         admissions in prop::collection::vec(-120..120_i64, 0..10),
         active in numbers(10),
@@ -40,7 +40,7 @@ proptest! {
         prop_assert_eq!(evicted.len(), plan.evicted.len());
         prop_assert!(!plan.evicted.iter().any(stays));
         prop_assert!(plan.evicted.iter().all(|gone| known.iter().any(|sender| sender.address == *gone)));
-        // Nobody who could have gone instead was active longer ago.
+        // No evicted sender was active more recently than one that could have been evicted instead.
         let age = |sender: &&KnownSender| (sender.last_activity, sender.address.clone());
         let newest_gone = known.iter().filter(|sender| evicted.contains(&sender.address)).map(|s| age(&s)).max();
         let oldest_left =
@@ -55,17 +55,17 @@ proptest! {
         let recent = admissions.iter().filter(|at| (minute(-60) < **at) && (**at < minute(60))).count();
         prop_assert!(plan.admitted.len() <= quota.saturating_sub(recent));
 
-        // Everybody wanted is known, let in, or told, and only one of these.
+        // Every wanted sender is exactly one of known, admitted or skipped.
         for sender in &wanted {
             let known = known.iter().filter(|known| known.address == *sender).count();
             let admitted = plan.admitted.iter().filter(|admitted| *admitted == sender).count();
-            let told = plan.not_kept.iter().filter(|not| not.sender == *sender).count();
-            prop_assert_eq!(known + admitted + told, 1);
+            let refused = plan.not_kept.iter().filter(|not| not.sender == *sender).count();
+            prop_assert_eq!(known + admitted + refused, 1);
         }
     }
 
     #[test]
-    fn a_shortened_text_fits_begins_as_it_did_and_says_what_is_missing(text in "\\PC{0,700}", limit in 0..600_usize) {
+    fn shortened_text_fits_and_counts_missing_characters(text in "\\PC{0,700}", limit in 0..600_usize) {
         let total = text.chars().count();
         let short = shorten(&text, limit);
         prop_assert!(short.chars().count() <= limit);
@@ -81,14 +81,14 @@ proptest! {
     }
 
     #[test]
-    fn an_address_is_spelled_the_same_however_often_it_is_read(text in "\\PC{0,40}|(base:)?0[xX][0-9a-fA-F]{1,40}") {
+    fn address_normalisation_is_idempotent(text in "\\PC{0,40}|(base:)?0[xX][0-9a-fA-F]{1,40}") {
         if let Ok(once) = SenderAddress::new(&text) {
             prop_assert_eq!(SenderAddress::new(once.as_str()), Ok(once.clone()));
         }
     }
 
     #[test]
-    fn exactly_the_newest_exchanges_are_kept(count in 0..100_u64, most in 0..30_u64) {
+    fn newest_exchanges_are_kept(count in 0..100_u64, most in 0..30_u64) {
         let limits = HistoryLimits { exchanges_per_sender: most, ..HistoryLimits::default() };
         let kept = (1..=count).filter(|number| *number >= first_kept(count, &limits)).count() as u64;
         prop_assert_eq!(kept, count.min(most));

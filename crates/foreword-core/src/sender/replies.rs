@@ -1,53 +1,53 @@
-//! What a turn answers to whom, read off what it has said. Nothing is sent while the turn runs, so that a turn which is
-//! cut off and gone on with sends each answer once.
+//! Extracts a turn's replies from its messages. Nothing is sent while the turn runs, so that an interrupted and resumed
+//! turn sends each reply once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use foreword_prompt::untrusted::single_line;
 use serde_json::Value;
 
-use super::{Reply, SenderAddress};
+use super::{SenderAddress, SenderReply};
 use crate::id::{CallId, InboxId, MAX_ID_BYTES};
 use crate::message::{ContentBlock, Role};
-use crate::turn::Said;
+use crate::turn::TurnMessage;
 
-/// The tool by which a message of the inbox is answered.
+/// The tool that answers an inbox message.
 pub const REPLY_TOOL: &str = "inbox_reply";
-/// The tool by which one is read in full.
+/// The tool that reads an inbox message in full.
 pub const READ_TOOL: &str = "inbox_read";
-/// How often one message may be answered in a turn.
-pub const REPLIES_PER_MESSAGE: usize = 3;
-/// The longest answer, in bytes.
-pub const LONGEST_REPLY: usize = 64 * 1024;
+/// The maximum number of replies to one message in a turn.
+pub const MAX_REPLIES_PER_MESSAGE: usize = 3;
+/// The maximum length of a reply, in bytes.
+pub const MAX_REPLY_BYTES: usize = 64 * 1024;
 
-/// The answers of a turn that has said `said` over the messages of `batch`: one for each call of [`REPLY_TOOL`] that
-/// succeeded. If there was none, and one sender wrote all of it, its last words are the answer.
+/// The replies of a turn to the messages of `batch`: one for each successful call of [`REPLY_TOOL`]. Without such a
+/// call, and if all messages are from one sender, the last text of the agent is the reply.
 #[must_use]
-pub fn replies(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<Reply> {
+pub fn replies(said: &[TurnMessage], batch: &[(InboxId, SenderAddress)]) -> Vec<SenderReply> {
     let called = called_replies(said, batch);
     if !called.is_empty() {
         return called;
     }
     let senders: BTreeSet<&SenderAddress> = batch.iter().map(|(_, sender)| sender).collect();
-    match (batch.last(), last_words(said)) {
+    match (batch.last(), last_text(said)) {
         (Some((id, sender)), Some(body)) if senders.len() == 1 => {
-            vec![Reply { recipient: sender.clone(), in_reply_to: Some(id.clone()), body }]
+            vec![SenderReply { recipient: sender.clone(), in_reply_to: Some(id.clone()), body }]
         }
         _ => Vec::new(),
     }
 }
 
-/// The messages of `batch` whose senders get no reply from a turn that has said `said`, in order. A sender who gets a reply
-/// to one message counts as answered for all of them.
+/// The messages of `batch` whose senders get no reply, in order. A sender with a reply to one message counts as
+/// answered for all of them.
 #[must_use]
-pub fn unanswered(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<InboxId> {
+pub fn unanswered(said: &[TurnMessage], batch: &[(InboxId, SenderAddress)]) -> Vec<InboxId> {
     let replies = replies(said, batch);
     let answered: BTreeSet<&SenderAddress> = replies.iter().map(|reply| &reply.recipient).collect();
     let missing = batch.iter().filter(|(_, sender)| !answered.contains(sender));
     missing.map(|(id, _)| id.clone()).collect()
 }
 
-/// The message of `batch` that the model calls `name`. An id with odd characters was shown to it escaped.
+/// The message of `batch` that the model calls `name`. The model sees ids with unusual characters escaped.
 #[must_use]
 pub fn message_named<'b>(
     batch: &'b [(InboxId, SenderAddress)],
@@ -57,21 +57,21 @@ pub fn message_named<'b>(
         return Some(exact);
     }
     let mut shown = batch.iter().filter(|(id, _)| single_line(id.as_str(), MAX_ID_BYTES) == name);
-    // Two that look the same would be answered by guessing.
+    // Two ids that look the same are ambiguous.
     shown.next().filter(|_| shown.next().is_none())
 }
 
-/// How many answers to `message` there are among these.
+/// The number of replies to `message`.
 #[must_use]
-pub fn answers_to(replies: &[Reply], message: &InboxId) -> usize {
+pub fn answers_to(replies: &[SenderReply], message: &InboxId) -> usize {
     replies.iter().filter(|reply| reply.in_reply_to.as_ref() == Some(message)).count()
 }
 
-/// The answers that were given by calls that succeeded.
+/// The replies by successful tool calls.
 #[must_use]
-pub fn called_replies(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<Reply> {
+pub fn called_replies(said: &[TurnMessage], batch: &[(InboxId, SenderAddress)]) -> Vec<SenderReply> {
     let mut calls: BTreeMap<&CallId, &Value> = BTreeMap::new();
-    let mut found: Vec<Reply> = Vec::new();
+    let mut found: Vec<SenderReply> = Vec::new();
     for block in said.iter().flat_map(|said| &said.content) {
         match block {
             ContentBlock::ToolCall { id, name, input } if name == REPLY_TOOL => {
@@ -79,8 +79,11 @@ pub fn called_replies(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<
             }
             ContentBlock::ToolResult { call, is_error: false, .. } => {
                 let reply = calls.remove(call).and_then(|input| reply(input, batch));
-                let fits = |reply: &Reply| {
-                    reply.in_reply_to.as_ref().is_some_and(|id| answers_to(&found, id) < REPLIES_PER_MESSAGE)
+                let fits = |reply: &SenderReply| {
+                    reply
+                        .in_reply_to
+                        .as_ref()
+                        .is_some_and(|id| answers_to(&found, id) < MAX_REPLIES_PER_MESSAGE)
                 };
                 found.extend(reply.filter(fits));
             }
@@ -90,23 +93,22 @@ pub fn called_replies(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<
     found
 }
 
-fn reply(input: &Value, batch: &[(InboxId, SenderAddress)]) -> Option<Reply> {
+fn reply(input: &Value, batch: &[(InboxId, SenderAddress)]) -> Option<SenderReply> {
     let (message, text) = (input.get("message")?.as_str()?, input.get("text")?.as_str()?);
     let (id, sender) = message_named(batch, message)?;
     let body = text.trim();
-    let fits = !body.is_empty() && body.len() <= LONGEST_REPLY;
-    fits.then(|| Reply { recipient: sender.clone(), in_reply_to: Some(id.clone()), body: body.to_owned() })
+    let fits = !body.is_empty() && body.len() <= MAX_REPLY_BYTES;
+    fits.then(|| SenderReply {
+        recipient: sender.clone(),
+        in_reply_to: Some(id.clone()),
+        body: body.to_owned(),
+    })
 }
 
-fn last_words(said: &[Said]) -> Option<String> {
+fn last_text(said: &[TurnMessage]) -> Option<String> {
     let last = said.iter().rev().find(|said| said.role == Role::Assistant)?;
-    let texts = last.content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    let words = texts.collect::<Vec<_>>().join("\n\n");
-    let words = words.trim();
-    (!words.is_empty()).then(|| words.to_owned())
+    let text = ContentBlock::joined_text(&last.content);
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
@@ -121,21 +123,21 @@ mod tests {
         messages.iter().map(pair).collect()
     }
 
-    fn call(number: usize, message: &str, text: &str) -> Said {
+    fn call(number: usize, message: &str, text: &str) -> TurnMessage {
         let id = CallId::new(format!("call-{number}")).unwrap();
         let input = json!({ "message": message, "text": text });
         let content = vec![ContentBlock::ToolCall { id, name: REPLY_TOOL.to_owned(), input }];
-        Said { role: Role::Assistant, content, from_outside: false, usage: None }
+        TurnMessage { role: Role::Assistant, content, from_outside: false, usage: None }
     }
 
-    fn result(number: usize, is_error: bool) -> Said {
+    fn result(number: usize, is_error: bool) -> TurnMessage {
         let call = CallId::new(format!("call-{number}")).unwrap();
         let content = vec![ContentBlock::ToolResult { call, content: "done".to_owned(), is_error }];
-        Said { role: Role::Tool, content, from_outside: false, usage: None }
+        TurnMessage { role: Role::Tool, content, from_outside: false, usage: None }
     }
 
-    fn words(text: &str) -> Said {
-        Said {
+    fn text_message(text: &str) -> TurnMessage {
+        TurnMessage {
             role: Role::Assistant,
             content: vec![ContentBlock::text(text)],
             from_outside: false,
@@ -143,7 +145,7 @@ mod tests {
         }
     }
 
-    fn check(said: &[Said], messages: &[(&str, &str)], expected: &[(&str, &str, &str)]) {
+    fn check(said: &[TurnMessage], messages: &[(&str, &str)], expected: &[(&str, &str, &str)]) {
         let found = replies(said, &batch(messages));
         let found: Vec<_> = found
             .iter()
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn each_call_that_succeeded_is_an_answer_to_whoever_wrote_the_message() {
+    fn successful_calls_are_replies() {
         let said = [
             call(1, "m-1", " hello a "),
             result(1, false),
@@ -165,25 +167,25 @@ mod tests {
             call(3, "m-9", "nobody"),
             result(3, false),
             call(4, "m-2", "again"),
-            words("All answered."),
+            text_message("All answered."),
         ];
         check(&said, &[("m-1", "a"), ("m-2", "b")], &[("a", "m-1", "hello a")]);
     }
 
     #[test]
     fn senders_without_a_reply_are_found() {
-        let missing = |said: &[Said], messages: &[(&str, &str)]| -> Vec<String> {
+        let missing = |said: &[TurnMessage], messages: &[(&str, &str)]| -> Vec<String> {
             unanswered(said, &batch(messages)).iter().map(ToString::to_string).collect()
         };
         let two = [("m-1", "a"), ("m-2", "b"), ("m-3", "a")];
-        assert_eq!(missing(&[words("Hello, both of you.")], &two), ["m-1", "m-2", "m-3"]);
+        assert_eq!(missing(&[text_message("Hello, both of you.")], &two), ["m-1", "m-2", "m-3"]);
         assert_eq!(missing(&[call(1, "m-3", "hello"), result(1, false)], &two), ["m-2"]);
-        assert_eq!(missing(&[words("Hello.")], &[("m-1", "a")]), Vec::<String>::new());
+        assert_eq!(missing(&[text_message("Hello.")], &[("m-1", "a")]), Vec::<String>::new());
         assert_eq!(missing(&[], &[("m-1", "a")]), ["m-1"]);
     }
 
     #[test]
-    fn a_message_is_found_by_its_id_and_by_the_id_as_the_model_was_shown_it() {
+    fn message_is_found_by_id_or_escaped_id() {
         let batch = batch(&[("m-1", "a"), ("m-`2", "b")]);
         let found = |name: &str| message_named(&batch, name).map(|(_, sender)| sender.to_string());
         assert_eq!(found("m-1").as_deref(), Some("a"));
@@ -193,8 +195,8 @@ mod tests {
     }
 
     #[test]
-    fn one_message_is_answered_a_few_times_at_most() {
-        let said: Vec<Said> = (0..5)
+    fn replies_per_message_are_limited() {
+        let said: Vec<TurnMessage> = (0..5)
             .flat_map(|number| [call(number, "m-1", &format!("part {number}")), result(number, false)])
             .collect();
         let expected = [("a", "m-1", "part 0"), ("a", "m-1", "part 1"), ("a", "m-1", "part 2")];
@@ -202,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_call_the_last_words_go_to_the_one_sender_and_to_nobody_if_there_are_several() {
-        let said = [words("Let me see."), words("It costs five.")];
+    fn last_text_answers_a_single_sender() {
+        let said = [text_message("Let me see."), text_message("It costs five.")];
         check(&said, &[("m-1", "a"), ("m-2", "a")], &[("a", "m-2", "It costs five.")]);
         check(&said, &[("m-1", "a"), ("m-2", "b")], &[]);
-        check(&[words("  ")], &[("m-1", "a")], &[]);
+        check(&[text_message("  ")], &[("m-1", "a")], &[]);
         check(&[], &[("m-1", "a")], &[]);
-        // A call that failed sends nothing, and what is said after it goes out.
-        let said = [call(1, "m-1", "x"), result(1, true), words("Sorry, here it is.")];
+        // A failed call sends nothing; the text after it is sent.
+        let said = [call(1, "m-1", "x"), result(1, true), text_message("Sorry, here it is.")];
         check(&said, &[("m-1", "a")], &[("a", "m-1", "Sorry, here it is.")]);
     }
 }

@@ -1,16 +1,16 @@
-//! Cutting a text to so many characters, with a mark that says how much is missing.
+//! Truncates a text to a number of characters, with a mark for the omitted rest.
 
 use std::borrow::Cow;
 
 use foreword_prompt::text::with_thousands;
 use unicode_normalization::char::is_combining_mark;
 
-/// How far back a cut may move so as not to part what is seen as one character; a pile of accents can be any height.
-const LONGEST_CLUSTER: usize = 16;
+/// How far back a cut may move to keep a grapheme cluster together; combining accents can form a cluster of any length.
+const MAX_CLUSTER_CHARS: usize = 16;
 
-/// `text` if it has at most `limit` characters, else its beginning and a mark, together at most `limit` characters.
+/// `text` if it has at most `limit` characters; otherwise its start and a mark, together at most `limit` characters.
 ///
-/// An accent, an emoji's parts or a flag are not taken apart, so the result may be a little shorter.
+/// Accents, emoji sequences and flags are kept whole, so the result may be slightly shorter.
 ///
 /// ```
 /// use foreword_core::sender::shorten;
@@ -29,7 +29,7 @@ pub fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
     if total <= limit {
         return Cow::Borrowed(text);
     }
-    // The number in the mark is never larger than the number of all characters, so its mark is never longer.
+    // The mark is longest for the number of all characters.
     let longest_mark = mark(total).chars().count();
     let Some(room) = limit.checked_sub(longest_mark) else {
         return Cow::Owned(text.chars().take(limit).collect());
@@ -43,9 +43,9 @@ fn mark(missing: usize) -> String {
     format!("… [{} more characters]", with_thousands(missing))
 }
 
-/// How many of the first `room` characters to keep so that the cut does not part a cluster.
+/// How many of the first `room` characters to keep without splitting a cluster.
 fn whole_characters(text: &str, room: usize) -> usize {
-    let start = room.saturating_sub(LONGEST_CLUSTER);
+    let start = room.saturating_sub(MAX_CLUSTER_CHARS);
     let around: Vec<char> = text.chars().skip(start).take(room - start + 1).collect();
     let between = |at: usize| Some((*around.get(at.checked_sub(1)?)?, *around.get(at)?));
     let cut =
@@ -53,7 +53,7 @@ fn whole_characters(text: &str, room: usize) -> usize {
     cut.map_or(room, |at| start + at)
 }
 
-/// Whether two neighbours are seen as one character. A rule of thumb, not all of Unicode.
+/// Whether two adjacent characters form one cluster. A heuristic, not complete Unicode segmentation.
 fn joined(left: char, right: char) -> bool {
     const JOINER: char = '\u{200d}';
     let style_or_skin =
@@ -72,7 +72,7 @@ fn joined(left: char, right: char) -> bool {
 mod tests {
     use super::*;
 
-    /// What is kept of a text whose cut falls where `cluster` begins plus `inside` characters.
+    /// The result for a cut `inside` characters into `cluster`.
     fn cut_inside(cluster: &str, inside: usize) -> String {
         let total = 1_000;
         let room = 500 - mark(total).chars().count();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_as_one_character_is_not_taken_apart() {
+    fn grapheme_clusters_are_not_split() {
         for cluster in ["e\u{301}", "👩\u{200d}🚀", "👍\u{1f3fd}", "❤\u{fe0f}", "\u{1f1e9}\u{1f1ea}", "\r\n"]
         {
             let length = cluster.chars().count();
@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pile_of_accents_is_cut_rather_than_taken_away() {
+    fn long_clusters_are_cut() {
         let pile = format!("a{}", "\u{301}".repeat(5_000));
         let short = shorten(&pile, 500);
         assert!(short.chars().count() == 500 && short.contains("more characters"), "{short}");
     }
 
     #[test]
-    fn a_limit_without_room_for_the_mark_is_a_plain_cut() {
+    fn small_limit_cuts_without_mark() {
         assert_eq!(shorten("abcdef", 3), "abc");
         assert_eq!(shorten("abcdef", 0), "");
     }

@@ -1,33 +1,32 @@
-//! A provider's cache, sent one request after the other: says what is read from it and what is written to it. Knows prefixes
-//! and times, and no prices.
+//! Simulates a provider's cache: what each request reads and writes. Knows prefixes and times, not prices.
 
 use std::collections::BTreeMap;
 
 use super::chain::Prefix;
-use super::charged::Charged;
-use super::request::{Mark, Request};
-use super::rules::{CacheRules, Finding};
-use crate::models::caching::MOST_MARKS;
+use super::request::{CacheMarker, SimulatedRequest};
+use super::request_charge::RequestCharge;
+use super::rules::{CacheLookup, CacheModel};
+use crate::models::cache_limits::MAX_BREAKPOINTS;
 use crate::price::CacheTtl;
 
-/// How many entries there may be before the first look for those that have run out.
+/// The number of entries that triggers the first removal of expired ones.
 const TIDY_FROM: usize = 4_096;
 
-/// A cache under the rules of a provider. Times are seconds since any moment, and never go back.
+/// A simulated cache. Times are in seconds and never decrease.
 #[derive(Debug, Clone)]
 pub struct Cache {
-    rules: CacheRules,
-    /// By the prefix that is kept.
+    rules: CacheModel,
+    /// Entries by prefix id.
     entries: BTreeMap<u64, Entry>,
-    /// Under [`Finding::LongestPrefix`], how much of a conversation was seen behind a head: by the head and the conversation's
-    /// first message. Conversations only grow; of one that was cut short or rewritten no more than the head is found.
+    /// For [`CacheLookup::LongestPrefix`]: how much of each conversation was seen, by head and first message.
+    /// Conversations only grow; for a truncated or rewritten one only the head matches.
     seen: BTreeMap<(u64, u64), Seen>,
     tidy_at: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// For how long it is kept after it was used.
+    /// The time to live, in seconds.
     kept: u64,
     until: u64,
 }
@@ -42,34 +41,40 @@ struct Seen {
 impl Cache {
     /// An empty cache.
     #[must_use]
-    pub fn new(rules: CacheRules) -> Self {
+    pub fn new(rules: CacheModel) -> Self {
         Self { rules, entries: BTreeMap::new(), seen: BTreeMap::new(), tidy_at: TIDY_FROM }
     }
 
-    /// What `request`, sent at `now`, finds in the cache and leaves there.
-    pub fn send(&mut self, now: u64, request: &Request<'_>) -> Charged {
+    /// Sends `request` at `now` and returns what it reads and writes.
+    pub fn send(&mut self, now: u64, request: &SimulatedRequest<'_>) -> RequestCharge {
         self.tidy(now);
         match self.rules.finding {
-            Finding::AtMarks { look_back } => self.at_marks(now, request, request.marks(), look_back),
-            Finding::AtMarksAndTheEnd { look_back } => {
-                // The provider's own mark is the last of the four; of the client's the latest three count.
-                let own = Mark { at: request.len(), ttl: CacheTtl::FiveMinutes };
-                let mut marks: Vec<Mark> =
+            CacheLookup::AtMarks { look_back } => self.at_marks(now, request, request.marks(), look_back),
+            CacheLookup::AtMarksAndTheEnd { look_back } => {
+                // The provider's own breakpoint is the last of the four; of the client's only the latest three count.
+                let own = CacheMarker { at: request.len(), ttl: CacheTtl::FiveMinutes };
+                let mut marks: Vec<CacheMarker> =
                     request.marks().iter().copied().filter(|mark| mark.at < own.at).collect();
-                marks.drain(..marks.len().saturating_sub(MOST_MARKS - 1));
+                marks.drain(..marks.len().saturating_sub(MAX_BREAKPOINTS - 1));
                 marks.push(own);
                 self.at_marks(now, request, &marks, look_back)
             }
-            Finding::AtTheEnd => {
-                let end = Mark { at: request.len(), ttl: CacheTtl::FiveMinutes };
+            CacheLookup::AtTheEnd => {
+                let end = CacheMarker { at: request.len(), ttl: CacheTtl::FiveMinutes };
                 self.at_marks(now, request, &[end], usize::MAX)
             }
-            Finding::LongestPrefix { step, writes } => self.longest(now, request, step, writes),
-            Finding::Nothing => Charged { total: request.tokens(), ..Charged::default() },
+            CacheLookup::LongestPrefix { step, writes } => self.longest(now, request, step, writes),
+            CacheLookup::Nothing => RequestCharge { total: request.tokens(), ..RequestCharge::default() },
         }
     }
 
-    fn at_marks(&mut self, now: u64, request: &Request<'_>, marks: &[Mark], look_back: usize) -> Charged {
+    fn at_marks(
+        &mut self,
+        now: u64,
+        request: &SimulatedRequest<'_>,
+        marks: &[CacheMarker],
+        look_back: usize,
+    ) -> RequestCharge {
         let minimum = self.rules.minimum.max(1);
         let counting = || marks.iter().filter(|mark| request.prefix(mark.at).tokens >= minimum);
         let found = counting().rev().find_map(|mark| self.look_back(now, request, mark.at, look_back));
@@ -77,10 +82,10 @@ impl Cache {
         if let Some(found) = found {
             self.use_again(now, found.id, self.rules.kept);
         }
-        let mut charged = Charged { read, hour: read, written: read, total: request.tokens() };
+        let mut charged = RequestCharge { read, hour: read, written: read, total: request.tokens() };
         for mark in counting() {
             let prefix = request.prefix(mark.at);
-            let kept = self.rules.kept(mark.ttl);
+            let kept = self.rules.cache_seconds(mark.ttl);
             if prefix.tokens > read {
                 self.entries.insert(prefix.id, Entry { kept, until: now.saturating_add(kept) });
                 if mark.ttl == CacheTtl::OneHour {
@@ -94,9 +99,14 @@ impl Cache {
         charged
     }
 
-    /// The longest prefix that is kept, from `at` back. All between it and `at` has been looked at, so no mark before `at`
-    /// can lead to a longer one.
-    fn look_back(&self, now: u64, request: &Request<'_>, at: usize, look_back: usize) -> Option<Prefix> {
+    /// The longest cached prefix within the lookback from `at`. An earlier breakpoint cannot lead to a longer one.
+    fn look_back(
+        &self,
+        now: u64,
+        request: &SimulatedRequest<'_>,
+        at: usize,
+        look_back: usize,
+    ) -> Option<Prefix> {
         let from = (at + 1).saturating_sub(look_back).max(1);
         let prefixes = (from..=at).rev().map(|at| request.prefix(at));
         prefixes
@@ -104,8 +114,8 @@ impl Cache {
             .find(|prefix| self.entries.get(&prefix.id).is_some_and(|entry| now <= entry.until))
     }
 
-    /// What is used is kept for as long again as it was first asked to be; what has run out is there again, as it was part of
-    /// what was read.
+    /// Renews an entry for its original time to live. An expired entry is restored, since it is part of the prefix that
+    /// was read.
     fn use_again(&mut self, now: u64, id: u64, kept: u64) {
         let entry = self.entries.entry(id).or_insert(Entry { kept, until: 0 });
         if entry.until < now {
@@ -114,7 +124,13 @@ impl Cache {
         entry.until = now.saturating_add(entry.kept);
     }
 
-    fn longest(&mut self, now: u64, request: &Request<'_>, step: usize, writes: bool) -> Charged {
+    fn longest(
+        &mut self,
+        now: u64,
+        request: &SimulatedRequest<'_>,
+        step: usize,
+        writes: bool,
+    ) -> RequestCharge {
         let in_steps = |tokens: usize| match tokens.checked_sub(self.rules.minimum) {
             Some(above) => self.rules.minimum + above / step.max(1) * step.max(1),
             None => 0,
@@ -125,11 +141,11 @@ impl Cache {
         if total >= self.rules.minimum {
             self.remember(now, request);
         }
-        Charged { read, hour: read, written, total }
+        RequestCharge { read, hour: read, written, total }
     }
 
-    /// How many tokens from its start a request has in common with one that was seen.
-    fn common(&self, now: u64, request: &Request<'_>) -> usize {
+    /// How many leading tokens of the request were seen before.
+    fn common(&self, now: u64, request: &SimulatedRequest<'_>) -> usize {
         let head = request.head();
         let is_kept =
             |at: &usize| self.entries.get(&head.prefix(*at).id).is_some_and(|entry| now <= entry.until);
@@ -146,7 +162,7 @@ impl Cache {
         head.tokens().saturating_add(behind)
     }
 
-    fn remember(&mut self, now: u64, request: &Request<'_>) {
+    fn remember(&mut self, now: u64, request: &SimulatedRequest<'_>) {
         let (head, said, kept) = (request.head(), request.messages(), self.rules.kept);
         let until = now.saturating_add(kept);
         for at in 1..=head.len() {
@@ -156,11 +172,11 @@ impl Cache {
         self.seen.insert(Self::conversation(request), seen);
     }
 
-    fn conversation(request: &Request<'_>) -> (u64, u64) {
+    fn conversation(request: &SimulatedRequest<'_>) -> (u64, u64) {
         (request.head().prefix(request.head().len()).id, request.messages().prefix(1).id)
     }
 
-    /// Drops what has run out, whenever there is twice as much as was left the last time: a long simulation stays small.
+    /// Removes expired entries whenever the number has doubled, to bound memory use.
     fn tidy(&mut self, now: u64) {
         if self.entries.len() + self.seen.len() < self.tidy_at {
             return;

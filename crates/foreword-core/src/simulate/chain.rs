@@ -1,12 +1,12 @@
-//! A request's parts as names and sizes, chained so that a prefix of any length is one number. Holds no text: whatever
-//! changes gets another name.
+//! The parts of a request as ids and sizes, chained so that each prefix has one id. Contains no text: changed text has
+//! another id.
 
-/// The name of a text by its content. The same name is the same text.
+/// The id of a text by its content. Equal ids mean equal text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity(pub u64);
 
 impl Identity {
-    /// The name of this text in its `version`.
+    /// The id of this text in the given version.
     ///
     /// ```
     /// use foreword_core::simulate::Identity;
@@ -19,34 +19,34 @@ impl Identity {
     }
 }
 
-/// A piece of a request that is there whole or not at all.
+/// An indivisible part of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    /// Which text it is.
+pub struct ChainSegment {
+    /// The id of the text.
     pub identity: Identity,
-    /// What it weighs.
+    /// The size in tokens.
     pub tokens: usize,
 }
 
 /// Everything up to the end of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Prefix {
-    /// The name of all of it.
+    /// The id of the prefix.
     pub id: u64,
-    /// What all of it weighs.
+    /// The size in tokens.
     pub tokens: usize,
 }
 
-/// Segments one after the other, with the prefix that ends behind each. It is added to and never changed before its end, so
-/// that a long conversation is not copied for each of its requests.
+/// A list of segments with the prefix after each. Append-only, so that a long conversation is not copied for each
+/// request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chain {
     prefixes: Vec<Prefix>,
 }
 
 impl Chain {
-    /// Adds a segment at the end.
-    pub fn push(&mut self, segment: Segment) {
+    /// Appends a segment.
+    pub fn push(&mut self, segment: ChainSegment) {
         let before = self.prefix(self.len());
         self.prefixes.push(Prefix {
             id: mix(before.id, segment.identity.0),
@@ -54,25 +54,25 @@ impl Chain {
         });
     }
 
-    /// How many segments there are.
+    /// The number of segments.
     #[must_use]
     pub fn len(&self) -> usize {
         self.prefixes.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no segments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.prefixes.is_empty()
     }
 
-    /// What all of it weighs.
+    /// The size in tokens.
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.prefix(self.len()).tokens
     }
 
-    /// The first `segments` of it, or all if there are fewer.
+    /// The prefix of the first `segments`, or of all if there are fewer.
     #[must_use]
     pub fn prefix(&self, segments: usize) -> Prefix {
         let last = segments.min(self.len()).checked_sub(1);
@@ -80,16 +80,16 @@ impl Chain {
     }
 }
 
-impl FromIterator<Segment> for Chain {
-    fn from_iter<I: IntoIterator<Item = Segment>>(segments: I) -> Self {
+impl FromIterator<ChainSegment> for Chain {
+    fn from_iter<I: IntoIterator<Item = ChainSegment>>(segments: I) -> Self {
         let mut chain = Self::default();
         segments.into_iter().for_each(|segment| chain.push(segment));
         chain
     }
 }
 
-/// Two numbers as one, in which the order counts (the finaliser of `SplitMix64`). All names are our own, so nobody looks for
-/// two that fall together; of a million names two do in one of 37 million runs.
+/// Combines two numbers, order-dependent (the finaliser of `SplitMix64`). The ids are our own, so there are no
+/// adversarial collisions; with a million ids a collision occurs in one of 37 million runs.
 pub(super) const fn mix(before: u64, next: u64) -> u64 {
     let mut bits = before.rotate_left(25).wrapping_add(next).wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -102,24 +102,24 @@ mod tests {
     use super::*;
 
     fn chain(names: &[u64]) -> Chain {
-        names.iter().map(|name| Segment { identity: Identity(*name), tokens: 10 }).collect()
+        names.iter().map(|name| ChainSegment { identity: Identity(*name), tokens: 10 }).collect()
     }
 
     #[test]
-    fn chains_have_the_same_prefix_up_to_the_first_segment_that_differs() {
+    fn equal_segments_have_equal_prefixes() {
         let (a, b) = (chain(&[1, 2, 3, 4]), chain(&[1, 2, 9, 4]));
         let same: Vec<bool> = (0..=4).map(|at| a.prefix(at) == b.prefix(at)).collect();
         assert_eq!(same, [true, true, true, false, false]);
     }
 
     #[test]
-    fn the_order_of_segments_counts() {
+    fn segment_order_matters() {
         assert_ne!(chain(&[1, 2]).prefix(2).id, chain(&[2, 1]).prefix(2).id);
         assert_eq!(chain(&[1, 2]).tokens(), 20);
     }
 
     #[test]
-    fn a_prefix_longer_than_the_chain_is_all_of_it() {
+    fn prefix_is_limited_to_the_chain() {
         assert_eq!(chain(&[1, 2]).prefix(9), chain(&[1, 2]).prefix(2));
         assert_eq!(Chain::default().prefix(9), Prefix::default());
     }

@@ -1,38 +1,38 @@
-//! Three ways to send one workspace's words: frozen and appended to, as Foreword does; the same layers in seed 000's order,
-//! rebuilt every turn; and everything injected whole, as seed 000 says of `OpenClaw`. Sizes and places only, taken from a
-//! prompt that was really built.
+//! Three strategies for sending a workspace's prompt: frozen with appended changes, as Foreword does; the same layers
+//! in seed 000's order, rebuilt every turn; and all files injected in full, as seed 000 describes `OpenClaw`. Sizes and
+//! positions are taken from a prompt that was really built.
 
 use foreword_prompt::layer::{Authority, Dynamic, Layer, Source};
 use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TurnPlacement};
 
 use super::chain::{Identity, mix};
 
-/// What makes a layer another text.
+/// What changes the text of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changes {
-    /// Nothing that happens in a conversation.
+pub enum ChangeTrigger {
+    /// Nothing within a conversation.
     Never,
-    /// An edit of the file of this number.
+    /// An edit of the file with this index.
     WithFile(usize),
     /// The clock, which shows minutes.
     EveryMinute,
-    /// Whatever happens.
+    /// Every turn.
     EveryTurn,
-    /// How much the conversation has grown, in the steps the memory menu tells.
+    /// The growth of the conversation, in the steps of the memory menu.
     WithHistory,
 }
 
-/// A layer as far as a bill depends on it.
+/// The properties of a layer that determine its cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SizedLayer {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it weighs.
+    /// The size in tokens.
     pub tokens: usize,
     /// How long it can be cached.
     pub class: CacheClass,
-    /// What makes it another text.
-    pub changes: Changes,
+    /// What changes its text.
+    pub changes: ChangeTrigger,
 }
 
 impl SizedLayer {
@@ -41,23 +41,23 @@ impl SizedLayer {
     }
 }
 
-/// How a prompt is sent.
+/// A strategy for sending a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// The system prompt stays the same; what changes is told in the new message.
+pub enum SendStrategy {
+    /// The system prompt stays the same; changes are sent in the next message.
     FreezeThenAppend,
-    /// The same layers in seed 000's order, made anew for every turn.
+    /// The same layers in seed 000's order, rebuilt for every turn.
     RebuildEachTurn,
-    /// Every file whole, in one system text that is made anew for every turn.
+    /// Every file in full, in one system text that is rebuilt for every turn.
     InjectEverything,
 }
 
-impl Way {
-    /// All of them, the one the others are compared with first.
+impl SendStrategy {
+    /// All strategies, the baseline first.
     pub const ALL: [Self; 3] = [Self::FreezeThenAppend, Self::RebuildEachTurn, Self::InjectEverything];
 
-    /// Its name for people.
+    /// The display name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -68,93 +68,94 @@ impl Way {
     }
 }
 
-/// What is sent, and how.
+/// The layout of the requests of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// How.
-    pub way: Way,
-    /// The definitions of the tools, in tokens; they stand before the system prompt.
+    /// The strategy.
+    pub way: SendStrategy,
+    /// The size of the tool definitions, which precede the system prompt.
     pub tools: usize,
     /// The system prompt, in order.
     pub system: Vec<SizedLayer>,
-    /// What is told in a message, when it is new.
-    pub told: Vec<SizedLayer>,
-    /// How many files there are that can be edited.
+    /// The layers that are sent in messages when they change.
+    pub announced: Vec<SizedLayer>,
+    /// The number of files that can be edited.
     pub files: usize,
 }
 
 impl Layout {
-    /// What tools and system prompt weigh.
+    /// The size of tools and system prompt.
     #[must_use]
     pub fn head_tokens(&self) -> usize {
         self.tools + self.system.iter().map(|layer| layer.tokens).sum::<usize>()
     }
 
-    /// What is told in messages, if all of it is new.
+    /// The size of all layers that are sent in messages.
     #[must_use]
-    pub fn told_tokens(&self) -> usize {
-        self.told.iter().map(|layer| layer.tokens).sum()
+    pub fn announced_tokens(&self) -> usize {
+        self.announced.iter().map(|layer| layer.tokens).sum()
     }
 }
 
-/// A file of the workspace, whole.
+/// A complete file of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholeFile {
-    /// Its path.
+    /// The path.
     pub path: String,
-    /// What it weighs.
+    /// The size in tokens.
     pub tokens: usize,
 }
 
-/// What a workspace sends.
+/// The measured prompt of a workspace.
 #[derive(Debug, Clone, Copy)]
-pub struct Measured<'a> {
+pub struct MeasuredPrompt<'a> {
     /// The prompt for the occasion.
     pub prompt: &'a Prompt,
-    /// What the definitions of the tools weigh.
+    /// The size of the tool definitions.
     pub tools: usize,
-    /// The files of the convention that are there, whole.
+    /// The existing files of the convention, in full.
     pub files: &'a [WholeFile],
     /// Whether a template shows a clock.
     pub template_has_clock: bool,
 }
 
-impl Measured<'_> {
-    /// How this is sent in a way.
+impl MeasuredPrompt<'_> {
+    /// The layout for a strategy.
     #[must_use]
-    pub fn layout(&self, way: Way) -> Layout {
+    pub fn layout(&self, way: SendStrategy) -> Layout {
         let frozen = self.frozen();
-        let files = frozen.iter().filter(|(_, layer)| matches!(layer.changes, Changes::WithFile(_))).count();
+        let files =
+            frozen.iter().filter(|(_, layer)| matches!(layer.changes, ChangeTrigger::WithFile(_))).count();
         let turn = self.turn();
-        let (system, told) = match way {
-            Way::FreezeThenAppend => {
+        let (system, announced) = match way {
+            SendStrategy::FreezeThenAppend => {
                 let (frozen, turn) = (layers(frozen), layers(turn));
                 match self.prompt.placement {
                     TurnPlacement::Message => (frozen, turn),
                     TurnPlacement::System => (frozen.into_iter().chain(turn).collect(), Vec::new()),
                 }
             }
-            Way::RebuildEachTurn => {
+            SendStrategy::RebuildEachTurn => {
                 let mut all: Vec<_> = frozen.into_iter().chain(turn).collect();
                 all.sort_by_key(|(segment, _)| seed_order(&segment.layer));
                 (layers(all), Vec::new())
             }
-            Way::InjectEverything => (self.injected(frozen, turn), Vec::new()),
+            SendStrategy::InjectEverything => (self.injected(frozen, turn), Vec::new()),
         };
-        Layout { way, tools: self.tools, system, told, files }
+        Layout { way, tools: self.tools, system, announced, files }
     }
 
     fn frozen(&self) -> Vec<(&Segment, SizedLayer)> {
         let mut files = 0;
         let sized = |segment| {
             let changes = match self.changes(segment) {
-                Changes::WithFile(_) => {
+                ChangeTrigger::WithFile(_) => {
                     files += 1;
-                    Changes::WithFile(files - 1)
+                    ChangeTrigger::WithFile(files - 1)
                 }
                 other => other,
             };
-            // A layer behind a less stable one is cached no longer than that, so the block decides.
+            // A layer after a less stable one is cached no longer than that, so the block's class applies.
             let block =
                 self.prompt.frozen.blocks.iter().find(|block| block.layers.contains(&segment.layer.id));
             let layer = sized(segment, changes);
@@ -169,19 +170,21 @@ impl Measured<'_> {
         segments.map(|segment| (segment, sized(segment, self.changes(segment)))).collect()
     }
 
-    fn changes(&self, segment: &Segment) -> Changes {
+    fn changes(&self, segment: &Segment) -> ChangeTrigger {
         match &segment.layer.source {
-            Source::Dynamic(Dynamic::Runtime) => Changes::EveryMinute,
-            Source::Dynamic(Dynamic::Situation) => Changes::EveryTurn,
-            Source::Dynamic(Dynamic::MemoryMenu) => Changes::WithHistory,
-            Source::Template { .. } | Source::Instructions if self.template_has_clock => Changes::EveryMinute,
-            _ if segment.kind == "file" => Changes::WithFile(0),
-            _ => Changes::Never,
+            Source::Dynamic(Dynamic::Runtime) => ChangeTrigger::EveryMinute,
+            Source::Dynamic(Dynamic::Situation) => ChangeTrigger::EveryTurn,
+            Source::Dynamic(Dynamic::MemoryMenu) => ChangeTrigger::WithHistory,
+            Source::Template { .. } | Source::Instructions if self.template_has_clock => {
+                ChangeTrigger::EveryMinute
+            }
+            _ if segment.kind == "file" => ChangeTrigger::WithFile(0),
+            _ => ChangeTrigger::Never,
         }
     }
 
-    /// All that is no file, then the files whole, then what changes: there is no menu, because there is nothing that is not
-    /// in the prompt already.
+    /// Other layers first, then the files in full, then the changing layers. There is no menu, because everything is
+    /// already in the prompt.
     fn injected(
         &self,
         frozen: Vec<(&Segment, SizedLayer)>,
@@ -199,21 +202,21 @@ impl Measured<'_> {
                 name: file.path.clone(),
                 tokens: file.tokens,
                 class: CacheClass::Agent,
-                changes: Changes::Never,
+                changes: ChangeTrigger::Never,
             })
             .collect();
         let (files, texts): (Vec<_>, Vec<_>) =
-            frozen.into_iter().partition(|(_, layer)| matches!(layer.changes, Changes::WithFile(_)));
+            frozen.into_iter().partition(|(_, layer)| matches!(layer.changes, ChangeTrigger::WithFile(_)));
         let files = files.into_iter().map(|(segment, layer)| SizedLayer {
             tokens: whole(segment).unwrap_or(layer.tokens).max(layer.tokens),
             ..layer
         });
-        let turn = turn.into_iter().filter(|(_, layer)| layer.changes != Changes::WithHistory);
+        let turn = turn.into_iter().filter(|(_, layer)| layer.changes != ChangeTrigger::WithHistory);
         layers(texts).into_iter().chain(files).chain(more).chain(turn.map(|(_, layer)| layer)).collect()
     }
 }
 
-fn sized(segment: &Segment, changes: Changes) -> SizedLayer {
+fn sized(segment: &Segment, changes: ChangeTrigger) -> SizedLayer {
     let layer = &segment.layer;
     SizedLayer {
         name: layer.id.to_string(),
@@ -227,8 +230,8 @@ fn layers(pairs: Vec<(&Segment, SizedLayer)>) -> Vec<SizedLayer> {
     pairs.into_iter().map(|(_, layer)| layer).collect()
 }
 
-/// Where seed 000 has a layer: 0 identity, 1 behaviour, 2 user, 3 workspace files, 4 channel, 5 tools, 6 runtime context, 7
-/// situation rules, 8 memory index. Layers it does not know stand with those that say the same kind of thing.
+/// The position of a layer in seed 000: 0 identity, 1 behaviour, 2 user, 3 workspace files, 4 channel, 5 tools, 6
+/// runtime context, 7 situation rules, 8 memory index. Layers it does not know are grouped with similar ones.
 fn seed_order(layer: &Layer) -> usize {
     match &layer.source {
         Source::Dynamic(Dynamic::Runtime | Dynamic::Situation) => 6,

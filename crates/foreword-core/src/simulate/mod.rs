@@ -1,27 +1,27 @@
-//! What a conversation costs under a provider's cache, before anybody has it. A request is a list of names and sizes, so that
-//! no text is needed; the cache follows the rules the providers document ([`CacheRules`], each figure with its source). Counts
-//! nothing itself, and knows no clock: the pauses are part of the scenario.
+//! Estimates the cost of a conversation with a provider's cache. Requests are lists of ids and sizes, without text; the
+//! cache follows the rules that providers document ([`CacheModel`], each figure with its source). Reads no clock: the
+//! pauses are part of the scenario.
 
-mod bill;
+mod breakpoint_placement;
 mod cache;
 mod chain;
-mod charged;
 mod conversation;
+mod conversation_cost;
 mod layout;
-mod marking;
 mod request;
+mod request_charge;
 mod rules;
 mod scenario;
 
-pub use bill::{Bill, Parts};
+pub use breakpoint_placement::BreakpointPlacement;
 pub use cache::Cache;
-pub use chain::{Chain, Identity, Prefix, Segment};
-pub use charged::Charged;
-pub use conversation::{Provider, Simulated, simulate};
-pub use layout::{Changes, Layout, Measured, SizedLayer, Way, WholeFile};
-pub use marking::Marking;
-pub use request::{BadRequest, Mark, Request};
-pub use rules::{CacheRules, Finding};
+pub use chain::{Chain, ChainSegment, Identity, Prefix};
+pub use conversation::{Simulated, SimulatedProvider, simulate};
+pub use conversation_cost::{Bill, CostParts};
+pub use layout::{ChangeTrigger, Layout, MeasuredPrompt, SendStrategy, SizedLayer, WholeFile};
+pub use request::{BadRequest, CacheMarker, SimulatedRequest};
+pub use request_charge::RequestCharge;
+pub use rules::{CacheLookup, CacheModel};
 pub use scenario::{
-    BadPause, BadScenario, MOST_ROUNDS, MOST_TOKENS, MOST_TURNS, NIGHT, Pauses, Scenario, seconds,
+    BadPause, BadScenario, MAX_ROUNDS, MAX_TOKENS, MAX_TURNS, NIGHT_SECONDS, Pauses, Scenario, seconds,
 };

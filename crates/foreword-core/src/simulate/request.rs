@@ -1,71 +1,71 @@
-//! One request as a cache sees it: a head (tools, then the system prompt), the messages, and the marks in them. A request that
-//! a provider would refuse is refused here.
+//! A request as a cache sees it: a head (tools, then the system prompt), the messages, and the breakpoints. Rejects
+//! requests that a provider would reject.
 
 use super::chain::{Chain, Prefix, mix};
-use crate::models::caching::MOST_MARKS;
+use crate::models::cache_limits::MAX_BREAKPOINTS;
 use crate::price::CacheTtl;
 
-/// A place up to which the provider is asked to cache.
+/// A cache breakpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
-    /// How many segments of the request stand before it.
+pub struct CacheMarker {
+    /// The number of segments before it.
     pub at: usize,
-    /// For how long they are to be kept.
+    /// The requested time to live.
     pub ttl: CacheTtl,
 }
 
-/// Why a provider would refuse a request.
+/// Why a provider would reject a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadRequest {
-    /// More marks than any provider takes.
-    #[error("{count} cache marks in one request: at most {MOST_MARKS} are taken")]
+    /// More breakpoints than any provider accepts.
+    #[error("{count} cache marks in one request: at most {MAX_BREAKPOINTS} are taken")]
     TooManyMarks {
-        /// How many there are.
+        /// The number of breakpoints.
         count: usize,
     },
-    /// A mark behind the end, before the first segment, or not behind the mark before it.
+    /// A breakpoint that is out of range or not in order.
     #[error("the cache mark behind {at} segments is out of place: marks stand within the request, in order")]
     OutOfPlace {
-        /// Where it stands.
+        /// Its position.
         at: usize,
     },
-    /// What is kept for an hour must come before what is kept for five minutes.
+    /// One-hour breakpoints must come before five-minute ones.
     #[error("the cache mark behind {at} segments asks for an hour, and one before it for five minutes")]
     ShorterFirst {
-        /// Where the longer one stands.
+        /// The position of the longer one.
         at: usize,
     },
 }
 
-/// A request.
+/// A simulated request.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct SimulatedRequest<'a> {
     head: &'a Chain,
     messages: &'a Chain,
-    marks: &'a [Mark],
+    marks: &'a [CacheMarker],
 }
 
-impl<'a> Request<'a> {
-    /// A request of a head, the messages behind it, and marks in order.
+impl<'a> SimulatedRequest<'a> {
+    /// A request of a head, the messages after it, and breakpoints in order.
     ///
     /// # Errors
-    /// If a provider would refuse it.
+    /// If a provider would reject it.
     ///
     /// ```
     /// use foreword_core::price::CacheTtl;
-    /// use foreword_core::simulate::{BadRequest, Chain, Identity, Mark, Request, Segment};
-    /// let head: Chain = (0..5).map(|name| Segment { identity: Identity(name), tokens: 100 }).collect();
-    /// let marks: Vec<Mark> = (1..=5).map(|at| Mark { at, ttl: CacheTtl::FiveMinutes }).collect();
+    /// use foreword_core::simulate::{BadRequest, Chain, Identity, CacheMarker, SimulatedRequest, ChainSegment};
+    /// let head: Chain = (0..5).map(|name| ChainSegment { identity: Identity(name), tokens: 100 }).collect();
+    /// let marks: Vec<CacheMarker> = (1..=5).map(|at| CacheMarker { at, ttl: CacheTtl::FiveMinutes }).collect();
     /// let messages = Chain::default();
-    /// assert_eq!(Request::new(&head, &messages, &marks).err(), Some(BadRequest::TooManyMarks { count: 5 }));
-    /// assert!(Request::new(&head, &messages, &marks[..4]).is_ok());
+    /// assert_eq!(SimulatedRequest::new(&head, &messages, &marks).err(), Some(BadRequest::TooManyMarks { count: 5 }));
+    /// assert!(SimulatedRequest::new(&head, &messages, &marks[..4]).is_ok());
     /// ```
-    pub fn new(head: &'a Chain, messages: &'a Chain, marks: &'a [Mark]) -> Result<Self, BadRequest> {
-        if marks.len() > MOST_MARKS {
+    pub fn new(head: &'a Chain, messages: &'a Chain, marks: &'a [CacheMarker]) -> Result<Self, BadRequest> {
+        if marks.len() > MAX_BREAKPOINTS {
             return Err(BadRequest::TooManyMarks { count: marks.len() });
         }
         let request = Self { head, messages, marks };
-        let mut before = Mark { at: 0, ttl: CacheTtl::OneHour };
+        let mut before = CacheMarker { at: 0, ttl: CacheTtl::OneHour };
         for mark in marks {
             if mark.at <= before.at || mark.at > request.len() {
                 return Err(BadRequest::OutOfPlace { at: mark.at });
@@ -78,26 +78,26 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// How many segments it has.
+    /// The number of segments.
     #[must_use]
     pub fn len(&self) -> usize {
         self.head.len() + self.messages.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no segments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What it weighs.
+    /// The size in tokens.
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.head.tokens().saturating_add(self.messages.tokens())
     }
 
-    /// The first `segments` of it. Messages are named by the whole head and their own chain, so that another head does not
-    /// mean chaining a long conversation again.
+    /// The prefix of the first `segments`. Message prefixes combine the id of the whole head with their own chain, so
+    /// that a changed head does not require rehashing a long conversation.
     #[must_use]
     pub fn prefix(&self, segments: usize) -> Prefix {
         if segments <= self.head.len() {
@@ -116,7 +116,7 @@ impl<'a> Request<'a> {
         self.messages
     }
 
-    pub(super) fn marks(&self) -> &'a [Mark] {
+    pub(super) fn marks(&self) -> &'a [CacheMarker] {
         self.marks
     }
 }
@@ -124,22 +124,22 @@ impl<'a> Request<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Identity, Segment};
+    use crate::simulate::{ChainSegment, Identity};
 
     const FIVE: CacheTtl = CacheTtl::FiveMinutes;
     const HOUR: CacheTtl = CacheTtl::OneHour;
 
     fn check(marks: &[(usize, CacheTtl)], expected: &str) {
-        let segment = |name| Segment { identity: Identity(name), tokens: 1 };
+        let segment = |name| ChainSegment { identity: Identity(name), tokens: 1 };
         let (head, messages): (Chain, Chain) = ((0..3).map(segment).collect(), (3..6).map(segment).collect());
-        let marks: Vec<Mark> = marks.iter().map(|&(at, ttl)| Mark { at, ttl }).collect();
-        let found =
-            Request::new(&head, &messages, &marks).map_or_else(|error| error.to_string(), |_| "taken".into());
+        let marks: Vec<CacheMarker> = marks.iter().map(|&(at, ttl)| CacheMarker { at, ttl }).collect();
+        let found = SimulatedRequest::new(&head, &messages, &marks)
+            .map_or_else(|error| error.to_string(), |_| "taken".into());
         assert_eq!(found, expected, "{marks:?}");
     }
 
     #[test]
-    fn marks_a_provider_would_refuse_are_refused() {
+    fn invalid_breakpoints_are_rejected() {
         check(&[], "taken");
         check(&[(1, HOUR), (2, HOUR), (3, FIVE), (6, FIVE)], "taken");
         check(
@@ -166,12 +166,12 @@ mod tests {
     }
 
     #[test]
-    fn the_same_messages_behind_another_head_are_another_prefix() {
-        let segment = |name| Segment { identity: Identity(name), tokens: 1 };
+    fn same_messages_after_another_prefix_differ() {
+        let segment = |name| ChainSegment { identity: Identity(name), tokens: 1 };
         let (one, other): (Chain, Chain) =
             ([segment(1)].into_iter().collect(), [segment(2)].into_iter().collect());
         let messages: Chain = [segment(3)].into_iter().collect();
-        let id = |head| Request::new(head, &messages, &[]).map(|request| request.prefix(2).id);
+        let id = |head| SimulatedRequest::new(head, &messages, &[]).map(|request| request.prefix(2).id);
         assert_ne!(id(&one), id(&other));
         assert_eq!(id(&one), id(&one));
     }

@@ -1,41 +1,40 @@
-//! What happens in a conversation, as numbers: how many turns, how long they are, how much time lies between them, what is
-//! edited meanwhile. Nothing in it is left to chance.
+//! The course of a simulated conversation: number and size of turns, pauses, edits. Deterministic.
 
 use std::str::FromStr;
 
-/// The most turns that are simulated: years of a busy conversation, and still done at once.
-pub const MOST_TURNS: usize = 100_000;
-/// The largest message, answer or result, in tokens: more than any model takes.
-pub const MOST_TOKENS: usize = 10_000_000;
-/// The most calls of tools in a turn.
-pub const MOST_ROUNDS: usize = 1_000;
-/// How long a night is, in seconds: longer than any cache lasts.
-pub const NIGHT: u64 = 8 * 3_600;
+/// The maximum number of turns: years of a busy conversation, still computed instantly.
+pub const MAX_TURNS: usize = 100_000;
+/// The maximum size of a message, answer or result, in tokens; more than any model accepts.
+pub const MAX_TOKENS: usize = 10_000_000;
+/// The maximum number of tool calls in a turn.
+pub const MAX_ROUNDS: usize = 1_000;
+/// The length of a night in seconds, longer than any cache retention.
+pub const NIGHT_SECONDS: u64 = 8 * 3_600;
 
-/// What happens in a conversation.
+/// The course of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
-    /// How many messages somebody writes.
+    /// The number of user messages.
     pub turns: usize,
-    /// What each of them weighs, in tokens.
+    /// The size of each message, in tokens.
     pub message: usize,
-    /// What each answer weighs.
+    /// The size of each answer.
     pub answer: usize,
-    /// How often the model calls a tool before it answers.
+    /// The number of tool calls per turn.
     pub tool_rounds: usize,
-    /// What the call of a tool weighs.
+    /// The size of a tool call.
     pub tool_call: usize,
-    /// What its result weighs.
+    /// The size of its result.
     pub tool_result: usize,
-    /// How much time lies between two turns.
+    /// The pauses between turns.
     pub pauses: Pauses,
-    /// After how many turns a file of the workspace has been edited again, if ever.
+    /// After how many turns a file of the workspace is edited, if ever.
     pub edit_every: Option<usize>,
-    /// What a request may weigh before the conversation is summed up, if it is.
+    /// The request size that triggers compaction, if any.
     pub compact_above: Option<usize>,
-    /// What the instruction to sum it up weighs.
+    /// The size of the compaction prompt.
     pub summary_asked: usize,
-    /// What the summary weighs.
+    /// The size of the summary.
     pub summary: usize,
 }
 
@@ -58,7 +57,7 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// What a turn adds to the conversation, without what is told of the workspace.
+    /// What a turn adds to the conversation, without changes to the workspace.
     #[must_use]
     pub fn turn_tokens(&self) -> usize {
         self.message + self.answer + self.tool_rounds * (self.tool_call + self.tool_result)
@@ -68,10 +67,10 @@ impl Scenario {
         let tokens =
             [self.message, self.answer, self.tool_call, self.tool_result, self.summary_asked, self.summary];
         match self {
-            _ if self.turns == 0 || self.turns > MOST_TURNS => Err(BadScenario::Turns { turns: self.turns }),
-            _ if self.tool_rounds > MOST_ROUNDS => Err(BadScenario::Rounds { rounds: self.tool_rounds }),
+            _ if self.turns == 0 || self.turns > MAX_TURNS => Err(BadScenario::Turns { turns: self.turns }),
+            _ if self.tool_rounds > MAX_ROUNDS => Err(BadScenario::Rounds { rounds: self.tool_rounds }),
             _ if self.edit_every == Some(0) => Err(BadScenario::EditEvery),
-            _ => match tokens.into_iter().find(|tokens| *tokens > MOST_TOKENS) {
+            _ => match tokens.into_iter().find(|tokens| *tokens > MAX_TOKENS) {
                 Some(tokens) => Err(BadScenario::Tokens { tokens }),
                 None => Ok(()),
             },
@@ -79,46 +78,46 @@ impl Scenario {
     }
 }
 
-/// Why a conversation can't be simulated.
+/// Why a conversation cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadScenario {
     /// No turn, or too many.
-    #[error("{turns} turns can't be simulated: from 1 to {MOST_TURNS} can")]
+    #[error("{turns} turns can't be simulated: from 1 to {MAX_TURNS} can")]
     Turns {
-        /// How many were asked for.
+        /// The requested number.
         turns: usize,
     },
-    /// Too many calls of tools.
-    #[error("{rounds} calls of tools in a turn can't be simulated: at most {MOST_ROUNDS} can")]
+    /// Too many tool calls.
+    #[error("{rounds} calls of tools in a turn can't be simulated: at most {MAX_ROUNDS} can")]
     Rounds {
-        /// How many were asked for.
+        /// The requested number.
         rounds: usize,
     },
-    /// Something larger than any model takes.
-    #[error("{tokens} tokens are more than any model takes: at most {MOST_TOKENS} can be simulated")]
+    /// A text larger than any model accepts.
+    #[error("{tokens} tokens are more than any model takes: at most {MAX_TOKENS} can be simulated")]
     Tokens {
-        /// How many were asked for.
+        /// The requested number.
         tokens: usize,
     },
-    /// Edits without any turn between them.
+    /// Edits without a turn between them.
     #[error("an edit every 0 turns can't be simulated: every turn is 1")]
     EditEvery,
-    /// A request with marks that a provider would refuse.
+    /// A request with breakpoints that a provider would reject.
     #[error(transparent)]
     Refused(#[from] super::BadRequest),
-    /// A request that the model would refuse.
-    #[error("turn {turn} weighs {tokens} tokens, and the model takes {window}")]
+    /// A request beyond the context window.
+    #[error("turn {turn} has {tokens} tokens, and the context window is {window}")]
     Overflow {
         /// The turn, counted from 1.
         turn: usize,
-        /// What its request weighs.
+        /// The size of its request.
         tokens: usize,
-        /// What the model takes.
+        /// The context window.
         window: usize,
     },
 }
 
-/// How much time lies between turns, in seconds: always the same, or a row of pauses that begins again.
+/// The pauses between turns in seconds: constant, or a repeating sequence.
 ///
 /// ```
 /// use foreword_core::simulate::Pauses;
@@ -134,13 +133,13 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// The same pause each time.
+    /// A constant pause.
     #[must_use]
     pub fn every(seconds: u64) -> Self {
         Self { row: vec![seconds], night_every: None }
     }
 
-    /// From `shortest` to `longest`, each twice as long as the one before, then from `shortest` again.
+    /// From `shortest` to `longest`, doubling each time, then from `shortest` again.
     #[must_use]
     pub fn between(shortest: u64, longest: u64) -> Self {
         let mut row = Vec::new();
@@ -153,28 +152,30 @@ impl Pauses {
         Self { row, night_every: None }
     }
 
-    /// The same, with a night in place of every so manieth pause.
+    /// Replaces every n-th pause with a night.
     #[must_use]
     pub fn with_a_night_every(self, turns: Option<usize>) -> Self {
         Self { night_every: turns.filter(|turns| *turns > 0), ..self }
     }
 
-    /// The seconds before a turn, counted from 0. There are none before the first.
+    /// The seconds before a turn, counted from 0; 0 before the first.
     #[must_use]
     pub fn before(&self, turn: usize) -> u64 {
         let Some(pause) = turn.checked_sub(1) else { return 0 };
         match self.night_every {
-            Some(every) if turn.is_multiple_of(every) => NIGHT,
+            Some(every) if turn.is_multiple_of(every) => NIGHT_SECONDS,
             _ => self.row.get(pause % self.row.len().max(1)).copied().unwrap_or(0),
         }
     }
 }
 
-/// A text that says no pause.
+/// An invalid pause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no pause: write 90s, 5m, 2h or 1d, or a shortest and a longest one as in 10s..20m")]
+#[error(
+    "`{text}` is not a valid pause: write 90s, 5m, 2h or 1d, or a shortest and a longest one as in 10s..20m"
+)]
 pub struct BadPause {
-    /// What was written.
+    /// The given text.
     pub text: String,
 }
 
@@ -195,7 +196,7 @@ impl FromStr for Pauses {
     }
 }
 
-/// `90s`, `5m`, `2h`, `1d` in seconds; a year at most.
+/// Parses `90s`, `5m`, `2h`, `1d` to seconds; at most a year.
 #[must_use]
 pub fn seconds(text: &str) -> Option<u64> {
     let unit = text.chars().last()?;
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_are_the_same_each_time_or_a_row_that_doubles() {
+    fn pauses_are_constant_or_doubling() {
         check("90s", &[0, 90, 90]);
         check("0s", &[0, 0, 0]);
         check("5m..5m", &[0, 300, 300]);
@@ -230,15 +231,15 @@ mod tests {
     }
 
     #[test]
-    fn a_night_takes_the_place_of_every_so_manieth_pause() {
+    fn night_replaces_every_nth_pause() {
         let pauses = Pauses::every(60).with_a_night_every(Some(3));
         let found: Vec<u64> = (0..7).map(|turn| pauses.before(turn)).collect();
-        assert_eq!(found, [0, 60, 60, NIGHT, 60, 60, NIGHT]);
+        assert_eq!(found, [0, 60, 60, NIGHT_SECONDS, 60, 60, NIGHT_SECONDS]);
         assert_eq!(Pauses::every(60).with_a_night_every(Some(0)), Pauses::every(60));
     }
 
     #[test]
-    fn what_says_no_pause_is_refused_with_what_does() {
+    fn invalid_pauses_are_rejected_with_examples() {
         for wrong in [
             "",
             "90",
@@ -254,12 +255,12 @@ mod tests {
             "9999d",
         ] {
             let error = wrong.parse::<Pauses>().unwrap_err().to_string();
-            assert!(error.starts_with(&format!("`{wrong}` is no pause: write 90s, 5m,")), "{error}");
+            assert!(error.starts_with(&format!("`{wrong}` is not a valid pause: write 90s, 5m,")), "{error}");
         }
     }
 
     #[test]
-    fn what_cannot_be_simulated_is_refused_with_what_can() {
+    fn invalid_scenarios_are_rejected_with_limits() {
         let refused = |scenario: Scenario| scenario.check().unwrap_err().to_string();
         let usual = Scenario::default();
         assert_eq!(usual.check(), Ok(()));

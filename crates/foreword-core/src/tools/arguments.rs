@@ -1,23 +1,23 @@
-//! Whether a model called a tool with what it takes. What comes through has only known names, each with a value of its
-//! kind; what does not is answered in words that a model can learn from.
+//! Validates the arguments of tool calls. Valid arguments have only known names and values of the right type. Errors
+//! are written for the model, so that it can correct the call.
 
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::tool::{Parameter, ParameterKind, ToolSpec};
 use foreword_prompt::untrusted::single_line;
 use serde_json::{Map, Number, Value};
 
-/// How much of a name or value is repeated to whoever wrote it.
+/// How many characters of a name or value an error repeats.
 const ECHO_CHARS: usize = 40;
-/// How many problems are named one by one.
+/// The maximum number of problems listed.
 const MAX_NAMED: usize = 8;
-/// The longest name that is compared with ours.
+/// The maximum length of a name to suggest a correction for.
 const MAX_COMPARED_BYTES: usize = 64;
 
-/// Arguments that do not fit a tool. Says all that is wrong with them, for the model that wrote them.
+/// Invalid arguments of a tool call, with all problems, for the model that wrote them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .text)]
 pub struct BadArguments {
-    /// Every problem, in the order of the tool's parameters, then the names it does not know.
+    /// Every problem: first by parameter, then unknown names.
     pub problems: Vec<String>,
     text: String,
 }
@@ -36,7 +36,7 @@ impl BadArguments {
     }
 }
 
-/// The arguments of a call as `tool` takes them: whole numbers are numbers, and what was left out is not there.
+/// The normalised arguments of a call of `tool`: integers are numbers, and omitted values are absent.
 ///
 /// ```
 /// use foreword_core::tools::{builtin_tools, check_arguments};
@@ -57,14 +57,13 @@ impl BadArguments {
 /// ```
 ///
 /// # Errors
-/// If they are no object, name something the tool does not know, leave out what it needs, or hold a value of the wrong
-/// kind.
+/// If they are not an object, have unknown or missing names, or a value of the wrong type.
 pub fn check_arguments(tool: &ToolSpec, input: &Value) -> Result<Map<String, Value>, BadArguments> {
     let nothing = Map::new();
     let given = match input {
         Value::Object(given) => given,
         Value::Null => &nothing,
-        // What some servers send for a call without arguments.
+        // Some servers send this for a call without arguments.
         Value::String(text) if text.trim().is_empty() => &nothing,
         other => return Err(BadArguments::new(tool, vec![no_object(other)])),
     };
@@ -78,7 +77,7 @@ pub fn check_arguments(tool: &ToolSpec, input: &Value) -> Result<Map<String, Val
             Some(Value::Null) if parameter.required && parameter.kind != ParameterKind::Any => {
                 problems.push(format!("`{}` ({}) is missing", parameter.name, parameter.kind));
             }
-            // Where anything may be said, nothing is something too.
+            // For a parameter of any type, null is a value.
             Some(Value::Null) if parameter.kind != ParameterKind::Any => {}
             None => {}
             Some(value) => match fitting(&parameter.kind, value) {
@@ -97,8 +96,8 @@ pub fn check_arguments(tool: &ToolSpec, input: &Value) -> Result<Map<String, Val
     if problems.is_empty() { Ok(taken) } else { Err(BadArguments::new(tool, problems)) }
 }
 
-/// Whether the tool's own schema says that it takes values by other names too. One that says nothing of them is taken at
-/// the names it has: a wrong name is a mistake far more often than a wish.
+/// Whether the tool's schema explicitly allows additional properties. By default they are rejected, since an unknown
+/// name is usually a mistake.
 fn takes_others(tool: &ToolSpec) -> bool {
     let schema = tool.schema.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
     match schema.as_ref().and_then(|schema| schema.get("additionalProperties")) {
@@ -139,7 +138,7 @@ fn wrong_value(parameter: &Parameter, value: &Value) -> String {
     format!("`{}` takes {wanted}, not {}", parameter.name, described(value))
 }
 
-/// What a value is, in a few words, whatever is in it.
+/// A short description of a value.
 fn described(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -151,7 +150,7 @@ fn described(value: &Value) -> String {
     }
 }
 
-/// The value in the form the tool reads, if it is of the kind.
+/// The value in the form the tool reads, if it has the right type.
 fn fitting(kind: &ParameterKind, value: &Value) -> Option<Value> {
     match (kind, value) {
         (ParameterKind::String, Value::String(_))
@@ -167,9 +166,9 @@ fn fitting(kind: &ParameterKind, value: &Value) -> Option<Value> {
     }
 }
 
-/// The whole number that `number` is, however it is written.
+/// The integer value of `number`, in any notation.
 fn whole(number: &Number) -> Option<i64> {
-    // Above this a float stands for several whole numbers, and nobody knows which one was meant.
+    // Above this, a float does not represent a unique integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < EXACT);
     #[expect(clippy::cast_possible_truncation, reason = "it is whole, and small enough to be exact")]
@@ -193,7 +192,7 @@ mod tests {
             .with(Parameter::optional("low", ParameterKind::Boolean, "Low water too."))
     }
 
-    /// What comes of `day` and `harbour` being right and `extra` being added.
+    /// The result with valid `day` and `harbour` and additional `extra`.
     fn with(extra: &Value) -> Result<Value, Vec<String>> {
         let mut input = json!({ "harbour": "Lisbon", "day": "today" });
         for (name, value) in extra.as_object().unwrap() {
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_mean_the_same_are_brought_into_one_form() {
+    fn equivalent_values_are_normalised() {
         for (given, expected) in [
             (json!({ "limit": 5 }), json!(5)),
             (json!({ "limit": "5" }), json!(5)),
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_answered_with_what_would_be_right() {
+    fn wrong_values_are_answered_with_the_expected_type() {
         for (given, problem) in [
             (json!({ "limit": 5.5 }), "`limit` takes a whole number, not the number `5.5`"),
             (json!({ "limit": 1e300 }), "`limit` takes a whole number, not the number `1e+300`"),
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_were_no_json_are_called_that() {
+    fn invalid_json_is_reported() {
         let refused = check_arguments(&tides(), &json!("{\"harbour\": \"Lis")).unwrap_err();
         assert_eq!(
             refused.problems,
@@ -274,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_arguments_is_one_with_none() {
+    fn missing_arguments_are_an_empty_object() {
         let clock = ToolSpec::new("clock", "Tells the time.", Trust::Public);
         for nothing in [json!({}), json!(null), json!(""), json!(" ")] {
             assert_eq!(check_arguments(&clock, &nothing), Ok(Map::new()));
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_from_elsewhere_is_taken_at_its_schema() {
+    fn external_schema_decides_about_extra_arguments() {
         let schema = |open: &str| format!(r#"{{"properties":{{"x":{{}}}},"type":"object"{open}}}"#);
         let tool = |open: &str| ToolSpec {
             schema: Some(schema(open).into()),
@@ -336,7 +335,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_comes_through_fits_and_stays_as_it_is_the_second_time(input in any_input()) {
+        fn normalisation_is_idempotent(input in any_input()) {
             let Ok(taken) = check_arguments(&tides(), &input) else { return Ok(()) };
             prop_assert!(taken["harbour"].is_string());
             prop_assert!(taken["day"] == "today" || taken["day"] == "tomorrow");
@@ -347,7 +346,7 @@ mod tests {
         }
 
         #[test]
-        fn a_refusal_is_short_and_every_line_of_it_is_ours(input in any_input()) {
+        fn errors_are_short_and_escaped(input in any_input()) {
             let Err(refused) = check_arguments(&tides(), &input) else { return Ok(()) };
             let text = refused.to_string();
             let lines: Vec<&str> = text.split('\n').collect();

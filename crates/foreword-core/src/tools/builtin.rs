@@ -1,9 +1,9 @@
-//! The list of built-in tools. One function per group, each a short table; see [`super`] for the rules of their prose.
+//! The built-in tools, one function per group; see [`super`] for the rules of their descriptions.
 
 use foreword_prompt::tool::{Parameter, ParameterKind, ToolSpec};
 use foreword_prompt::trust::Trust;
 
-/// The tools every agent has at hand, sorted by name. Which of them a turn may use, its trust decides.
+/// The tools of every agent, sorted by name. The trust of a turn decides which of them it may use.
 ///
 /// ```
 /// use foreword_core::tools::builtin_tools;
@@ -172,7 +172,7 @@ fn introspection() -> Vec<ToolSpec> {
     ]
 }
 
-/// The tool that gives a conversation to another agent. Only for agents that have company.
+/// The tool that hands a conversation over to another agent. Only for workspaces with several agents.
 pub const HAND_OVER: &str = "hand_over";
 
 fn agents() -> Vec<ToolSpec> {
@@ -201,12 +201,12 @@ fn line_count() -> Parameter {
 
 #[cfg(test)]
 mod tests {
-    use foreword_prompt::tokens::Counter;
+    use foreword_prompt::tokens::Tokenizer;
 
     use super::*;
 
     #[test]
-    fn every_tool_asks_for_the_least_trust_that_is_safe() {
+    fn tools_require_the_documented_trust() {
         let listed: Vec<String> =
             builtin_tools().iter().map(|tool| format!("{}: {}", tool.trust, tool.signature())).collect();
         let expected = [
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_changes_the_machine_or_the_prompt_is_in_reach_below_full_trust() {
+    fn machine_and_prompt_changes_need_full_trust() {
         for tool in builtin_tools() {
             if ["write_file", "bash", "update_prompt_layer"].contains(&tool.name.as_str()) {
                 assert_eq!(tool.trust, Trust::Full, "{}", tool.name);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_such_as_every_provider_takes() {
+    fn names_are_unique_and_valid() {
         let all = || builtin_tools().into_iter().chain(super::super::inbox_tools());
         let mut names: Vec<String> = all().map(|tool| tool.name).collect();
         assert!(
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_are_whole_sentences_and_cheap_enough_to_send_every_turn() {
+    fn descriptions_are_short_sentences() {
         for tool in builtin_tools().into_iter().chain(super::super::inbox_tools()) {
             let texts = tool.parameters.iter().map(|parameter| &parameter.description);
             for text in texts.chain([&tool.description]) {
                 assert!(text.ends_with('.') && text.starts_with(char::is_uppercase), "{}: {text}", tool.name);
                 assert!(!text.contains("  "), "{}: {text}", tool.name);
             }
-            let tokens = Counter::Estimate.get().count(&tool.description);
+            let tokens = Tokenizer::Estimate.get().count(&tool.description);
             assert!(tokens <= 90, "{} describes itself in {tokens} tokens", tool.name);
         }
     }

@@ -1,4 +1,4 @@
-//! The tools of a turn that answers the inbox. No other turn has them, whatever its trust.
+//! The tools of a turn that answers the inbox. No other turn has them, at any trust.
 
 use foreword_prompt::tool::{Parameter, ParameterKind, ToolSpec};
 use foreword_prompt::trust::Trust;

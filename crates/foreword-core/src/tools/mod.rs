@@ -1,5 +1,5 @@
-//! Tools as data. The built-in ones: what the model is told of each, and the least trust at which it hears of it. Running
-//! them is not for this crate. The descriptions are read by a model: short, when to use it, what comes back.
+//! Tools as data: the descriptions of the built-in tools and their minimum trust. Running them is not part of this
+//! crate. Descriptions are written for a model: short, when to use the tool, what it returns.
 
 mod arguments;
 mod builtin;

@@ -1,5 +1,5 @@
-//! What the owner has written about tools, by name: which are off, which trust they need, which are sensitive. One name may
-//! stand for all tools of a server, so several rules may be about one tool; then the strictest holds.
+//! The owner's rules for tools by name: disabled, minimum trust, sensitive. A pattern can match all tools of a server,
+//! so several rules may apply to one tool; the strictest wins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,15 +10,15 @@ use foreword_prompt::trust::Trust;
 
 use super::outside::{SEPARATOR, outside_name};
 
-/// What stands in the place of a tool's name for all tools of a server.
+/// The wildcard for all tools of a server.
 pub const ALL_TOOLS: &str = "*";
 
-/// A name in the configuration: a tool's, or `server__*`.
+/// A tool name or a `server__*` pattern in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ToolName(Arc<str>);
 
 impl ToolName {
-    /// The name `written`. A tool of a server may be written as the server calls it, or as the model does.
+    /// Parses a name. Tools of a server may be written with the server's or the model's name.
     ///
     /// ```
     /// use foreword_core::tools::ToolName;
@@ -34,7 +34,7 @@ impl ToolName {
         Self(mapped.map_or_else(|| written.into(), Into::into))
     }
 
-    /// Whether it stands for the tool `name`.
+    /// Whether it matches the tool `name`.
     #[must_use]
     pub fn covers(&self, name: &str) -> bool {
         match self.0.strip_suffix(ALL_TOOLS) {
@@ -43,7 +43,7 @@ impl ToolName {
         }
     }
 
-    /// As it is listed.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -56,28 +56,27 @@ impl fmt::Display for ToolName {
     }
 }
 
-/// The rules about tools.
+/// The owner's rules for tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolRules {
-    /// What is switched off.
+    /// Disabled tools.
     pub disabled: BTreeSet<ToolName>,
-    /// The least trust.
+    /// The minimum trust.
     pub trust: BTreeMap<ToolName, Trust>,
-    /// What a turn that has read text from outside may only call once the owner has agreed. A tool that is switched off may
-    /// be among them.
+    /// Tools that a tainted turn may call only with the owner's consent. May include disabled tools.
     pub sensitive: BTreeSet<ToolName>,
 }
 
 impl ToolRules {
-    /// A tool of the program as these rules leave it; `None` if it is off. A rule takes the place of its built-in trust.
+    /// Applies the rules to a built-in tool; `None` if it is disabled. A trust rule replaces its built-in trust.
     #[must_use]
     pub fn for_built_in(&self, tool: ToolSpec) -> Option<ToolSpec> {
         let trust = self.trust(&tool.name).unwrap_or(tool.trust);
         (!self.is_disabled(&tool.name)).then_some(ToolSpec { trust, ..tool })
     }
 
-    /// A tool from elsewhere as these rules leave it; `None` if it is off. It comes with the trust the owner has given its
-    /// server, which is a rule too: these can ask for more and not for less.
+    /// Applies the rules to an external tool; `None` if it is disabled. The rules can raise the trust of its server,
+    /// not lower it.
     ///
     /// ```
     /// use foreword_core::tools::{ToolName, ToolRules};
@@ -95,13 +94,13 @@ impl ToolRules {
         (!self.is_disabled(&tool.name)).then(|| ToolSpec { trust, ..tool.clone() })
     }
 
-    /// Whether a turn that has read text from outside may only call it once the owner has agreed.
+    /// Whether a tainted turn needs the owner's consent to call it.
     #[must_use]
     pub fn is_sensitive(&self, name: &str) -> bool {
         self.sensitive.iter().any(|rule| rule.covers(name))
     }
 
-    /// All names that rules are about; one may come more than once.
+    /// All names with rules; a name may occur more than once.
     pub fn names(&self) -> impl Iterator<Item = &ToolName> {
         self.disabled.iter().chain(self.trust.keys()).chain(&self.sensitive)
     }
@@ -126,34 +125,34 @@ mod tests {
         ToolRules { disabled: names(disabled), trust, sensitive: names(sensitive) }
     }
 
-    fn check(rules: &ToolRules, (name, own): (&str, Trust), expected: Option<Trust>) {
+    fn check(rules: &ToolRules, name: &str, own: Trust, expected: Option<Trust>) {
         let tool = ToolSpec::new(name, "Does it.", own);
         let found = rules.for_outside(&tool).map(|tool| tool.trust);
         assert_eq!(found, expected, "{name} {own}: {rules:?}");
     }
 
     #[test]
-    fn of_all_rules_about_a_tool_the_strictest_holds_the_servers_own_included() {
+    fn strictest_of_all_tool_rules_applies() {
         use Trust::{Familiar, Full, Inner};
         let none = rules(&[], &[], &[]);
-        check(&none, ("files__read", Familiar), Some(Familiar));
+        check(&none, "files__read", Familiar, Some(Familiar));
         let all = rules(&[], &[("files__*", Inner)], &[]);
-        check(&all, ("files__read", Familiar), Some(Inner));
-        check(&all, ("files__read", Full), Some(Full));
-        check(&all, ("files-2__read", Familiar), Some(Familiar));
+        check(&all, "files__read", Familiar, Some(Inner));
+        check(&all, "files__read", Full, Some(Full));
+        check(&all, "files-2__read", Familiar, Some(Familiar));
         for (of_all, of_one) in [(Inner, Full), (Full, Inner), (Full, Familiar)] {
             let both = rules(&[], &[("files__*", of_all), ("files__write", of_one)], &[]);
-            check(&both, ("files__write", Familiar), Some(Full));
-            check(&both, ("files__read", Familiar), Some(of_all));
+            check(&both, "files__write", Familiar, Some(Full));
+            check(&both, "files__read", Familiar, Some(of_all));
         }
         let off = rules(&["files__write", "time__*"], &[("files__write", Familiar)], &[]);
-        check(&off, ("files__write", Familiar), None);
-        check(&off, ("time__now", Familiar), None);
-        check(&off, ("files__write_all", Familiar), Some(Familiar));
+        check(&off, "files__write", Familiar, None);
+        check(&off, "time__now", Familiar, None);
+        check(&off, "files__write_all", Familiar, Some(Familiar));
     }
 
     #[test]
-    fn a_rule_takes_the_place_of_a_built_in_trust() {
+    fn trust_rule_replaces_built_in_trust() {
         let rules = rules(&["bash"], &[("memory_write", Trust::Inner), ("read_file", Trust::Full)], &[]);
         let seen = [("bash", Trust::Full), ("memory_write", Trust::Full), ("read_file", Trust::Inner)]
             .map(|(name, trust)| rules.for_built_in(ToolSpec::new(name, "Does it.", trust)))
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_sensitive_by_its_own_name_or_by_its_servers() {
+    fn tool_is_sensitive_by_name_or_server() {
         let rules = rules(&[], &[], &["bash", "files__write", "time__*"]);
         let sensitive = ["bash", "files__write", "time__now", "files__read", "timer__now", "write"]
             .map(|name| rules.is_sensitive(name));
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_can_be_written_as_its_server_calls_it() {
+    fn rules_accept_the_servers_tool_name() {
         let listed = outside_name("files", "read file!").unwrap();
         assert!(ToolName::new("files__read file!").covers(&listed));
         assert!(ToolName::new(&listed).covers(&listed));

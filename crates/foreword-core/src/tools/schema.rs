@@ -1,5 +1,5 @@
-//! The parameters of a tool as JSON Schema, the form every provider takes. The keys come out sorted, so that the same
-//! tool is always the same bytes: tools stand before the system prompt in what a provider caches.
+//! The parameters of a tool as JSON Schema. Keys are sorted, so that the same tool always gives the same bytes: tools
+//! precede the system prompt in the provider's cache.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The JSON Schema of what `tool` takes.
+/// The JSON Schema of the arguments of `tool`.
 ///
 /// ```
 /// use foreword_core::tools::{builtin_tools, parameters_schema};
@@ -19,25 +19,25 @@ use serde_json::value::RawValue;
 /// ```
 #[must_use]
 pub fn parameters_schema(tool: &ToolSpec) -> Value {
-    // Texts in a fixed shape: they have a JSON form.
+    // Serialising strings cannot fail.
     serde_json::to_value(ParametersSchema::of(tool)).unwrap_or_default()
 }
 
-/// The same on its way into a request: borrowed from the tool, since it is written anew for each.
+/// A schema borrowed from the tool, for serialising into requests.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum ParametersSchema<'a> {
-    /// The schema the tool brings along.
+    /// The tool's own schema.
     Given(&'a RawValue),
-    /// One made of its parameters.
-    Made(MadeSchema<'a>),
+    /// A schema generated from its parameters.
+    Made(GeneratedSchema<'a>),
 }
 
-/// A schema made of parameters.
+/// A schema generated from parameters.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MadeSchema<'a> {
-    // In the order of the letters, as all keys here.
+pub struct GeneratedSchema<'a> {
+    // In alphabetical order, like all keys here.
     additional_properties: bool,
     properties: BTreeMap<&'a str, Property<'a>>,
     required: Vec<&'a str>,
@@ -55,16 +55,16 @@ struct Property<'a> {
 }
 
 impl<'a> ParametersSchema<'a> {
-    /// What `tool` takes.
+    /// The schema of the arguments of `tool`.
     #[must_use]
     pub fn of(tool: &'a ToolSpec) -> Self {
-        // A text that is no JSON would break the whole request: what its parameters say is sent instead.
+        // Invalid JSON would break the whole request, so the generated schema is sent instead.
         let given = tool.schema.as_deref().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
-        given.map_or_else(|| Self::Made(MadeSchema::of(tool)), Self::Given)
+        given.map_or_else(|| Self::Made(GeneratedSchema::of(tool)), Self::Given)
     }
 }
 
-impl<'a> MadeSchema<'a> {
+impl<'a> GeneratedSchema<'a> {
     fn of(tool: &'a ToolSpec) -> Self {
         let required = tool.parameters.iter().filter(|parameter| parameter.required);
         Self {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_says_what_is_required_and_refuses_the_rest_with_its_keys_in_order() {
+    fn schema_keys_are_sorted() {
         let tool = ToolSpec::new("tides", "Tells when the water is high.", Trust::Familiar)
             .with(Parameter::required("when", ParameterKind::choice(["today", "tomorrow"]), "Which day."))
             .with(Parameter::optional("limit", ParameterKind::Integer, "How many."))
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_brings_its_own_schema_is_sent_with_it_unless_it_is_no_json() {
+    fn own_schema_is_sent_if_valid_json() {
         let any = ToolSpec::new("find", "Finds.", Trust::Full).with(Parameter::required(
             "where",
             ParameterKind::Any,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_without_parameters_still_takes_an_object() {
+    fn tool_without_parameters_takes_an_object() {
         let schema = parameters_schema(&ToolSpec::new("clock", "Tells the time.", Trust::Public));
         assert_eq!(
             schema.to_string(),

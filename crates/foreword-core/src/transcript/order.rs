@@ -1,29 +1,29 @@
-//! Which messages a model reads, and in which order. Says nothing of how they read.
+//! Which messages a model reads, and in which order.
 //!
-//! Turns of a conversation run one after the other, and each writes what it sent and replied when it ends. So what turns
-//! wrote stands in the order it was written; only what people said may have come in long before the turn that took it up.
+//! Turns of a conversation run sequentially, and each writes its messages when it ends, so these are in order. Only
+//! user messages may have arrived long before the turn that took them up.
 
 use std::collections::BTreeMap;
 
 use crate::id::TurnId;
 use crate::message::{Kind, Message, Role};
 
-/// The messages before the turn `current`, as the model reads them.
+/// The messages before the turn `current`, in the order the model reads them.
 pub(super) fn in_order<'a>(history: &'a [Message], current: Option<&TurnId>) -> Vec<&'a Message> {
     let turns = turns(history);
-    let mut placed: Vec<(Place, &Message)> = history
+    let mut placed: Vec<(SortKey, &Message)> = history
         .iter()
         .filter(|message| {
             is_summary(message) || current.is_none() || message.message.turn.as_ref() != current
         })
-        .filter_map(|message| Some((place(message, &turns)?, message)))
+        .filter_map(|message| Some((sort_key(message, &turns)?, message)))
         .collect();
     placed.sort_by_key(|(place, _)| *place);
     placed.into_iter().map(|(_, message)| message).collect()
 }
 
-/// Where a message stands: at the place of one that a turn wrote; before, as or behind it; then in its own order.
-type Place = (u64, Beside, u64);
+/// The sort key of a message: the position of a turn's message; before, at or behind it; then its own sequence number.
+type SortKey = (u64, Beside, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Beside {
@@ -32,15 +32,15 @@ enum Beside {
     Behind,
 }
 
-/// The place of a message, if a model reads it at all.
-fn place(message: &Message, turns: &Turns<'_>) -> Option<Place> {
+/// The sort key of a message; `None` if the model does not read it.
+fn sort_key(message: &Message, turns: &Turns<'_>) -> Option<SortKey> {
     if is_summary(message) {
         return Some((0, Beside::Before, message.seq));
     }
     if !is_said(message) {
         return Some((message.seq, Beside::At, message.seq));
     }
-    // What nobody has taken up; also what is withheld, for which its turn's other messages stand.
+    // Messages that no turn has taken up, and withheld ones, which the other messages of their turn replace.
     let turn = turns.get(message.message.turn.as_ref()?)?;
     match turn.written {
         _ if turn.has_sent => None,
@@ -49,7 +49,7 @@ fn place(message: &Message, turns: &Turns<'_>) -> Option<Place> {
     }
 }
 
-/// Where a turn stands that wrote nothing: behind what came in for it, and behind the turns that were begun before it.
+/// The position of a turn that wrote nothing: after its messages and after all earlier turns.
 fn behind_earlier_turns(silent: &Turn, turns: &Turns<'_>) -> u64 {
     let Some((first, last)) = silent.said else { return 0 };
     let is_earlier = |turn: &&Turn| turn.said.is_some_and(|(said, _)| said < first);
@@ -62,14 +62,14 @@ fn behind_earlier_turns(silent: &Turn, turns: &Turns<'_>) -> u64 {
 
 type Turns<'a> = BTreeMap<&'a TurnId, Turn>;
 
-/// What is in the history of one turn.
+/// The messages of one turn in the history.
 #[derive(Debug, Default)]
 struct Turn {
-    /// The places of the first and the last message that it took up.
+    /// The first and last user message it took up.
     said: Option<(u64, u64)>,
-    /// The places of the first and the last message that it wrote.
+    /// The first and last message it wrote.
     written: Option<(u64, u64)>,
-    /// Whether one of those says what was really sent.
+    /// Whether it has a [`Kind::Sent`] message.
     has_sent: bool,
 }
 
@@ -86,7 +86,7 @@ fn turns(history: &[Message]) -> Turns<'_> {
     turns
 }
 
-/// Whether it is what somebody said to the agent, as it came in.
+/// Whether it is a user message as received.
 fn is_said(message: &Message) -> bool {
     message.message.role == Role::User && message.message.kind == Kind::Message
 }

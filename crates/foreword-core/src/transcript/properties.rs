@@ -1,4 +1,4 @@
-//! The laws of a transcript, tried on conversations as they happen and on histories of anything at all.
+//! Properties of transcripts of simulated conversations and of arbitrary histories.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
-use super::simulation::{Conversation, Happening, any_conversation, any_conversation_with_silence};
+use super::simulation::{Conversation, SimulationEvent, any_conversation, any_conversation_with_silence};
 use super::transcript;
-use crate::exposure::exposed;
 use crate::history::History;
+use crate::history_visibility::visible_history;
 use crate::id::{CallId, ConversationId, MessageId, TurnId};
 use crate::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
 use crate::model::{RequestMessage, RequestRole};
 
-/// What is wrong with a transcript for one provider or another.
+/// Why a provider would reject a transcript.
 fn refused(messages: &[RequestMessage]) -> Option<String> {
     if messages.first().is_some_and(|first| first.role != RequestRole::User) {
         return Some("it does not begin with a user's message".to_owned());
@@ -61,9 +61,9 @@ fn is_blank(block: &ContentBlock) -> bool {
     matches!(block, ContentBlock::Text { text } if text.trim().is_empty())
 }
 
-/// Whether each turn at a trust extends what the one before it at that trust had read, sent and been answered.
-fn check_every_turn_extends_the_last(happenings: &[Happening]) -> Result<(), TestCaseError> {
-    let conversation = Conversation::of(happenings);
+/// Whether each turn at a trust extends what the previous one at that trust had read, sent and received.
+fn check_every_turn_extends_the_last(events: &[SimulationEvent]) -> Result<(), TestCaseError> {
+    let conversation = Conversation::of(events);
     for trust in Trust::ALL {
         let mut so_far: Vec<RequestMessage> = Vec::new();
         for run in conversation.runs.iter().filter(|run| run.trust == trust) {
@@ -76,14 +76,14 @@ fn check_every_turn_extends_the_last(happenings: &[Happening]) -> Result<(), Tes
             prop_assert_eq!(refused(&run.before), None);
             so_far = [run.before.as_slice(), run.own.as_slice()].concat();
         }
-        let now = transcript(&exposed(conversation.history.clone(), trust), None);
+        let now = transcript(&visible_history(conversation.history.clone(), trust), None);
         prop_assert!(now.starts_with(&so_far), "{:#?}\ndoes not begin with\n{:#?}", now, so_far);
         prop_assert_eq!(refused(&now), None);
     }
     Ok(())
 }
 
-/// Histories of messages that nobody would write.
+/// Arbitrary histories.
 fn any_history() -> impl Strategy<Value = Vec<Message>> {
     let id = || (0..3_u8).prop_map(|id| CallId::new(format!("call_{id}")).unwrap());
     let block = prop_oneof![
@@ -123,7 +123,7 @@ fn any_history() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// Whether a summary may stand for everything up to `cut`, and no turn is on both sides of it.
+/// Whether a summary may cover everything up to `cut` without splitting a turn.
 fn is_a_cut(history: &History, cut: u64, trust: Trust, running: Option<&TurnId>) -> bool {
     let turns = |covered: bool| -> BTreeSet<&TurnId> {
         let there = history.messages.iter().filter(|message| message.message.kind != Kind::Summary);
@@ -140,27 +140,27 @@ fn is_a_cut(history: &History, cut: u64, trust: Trust, running: Option<&TurnId>)
 
 proptest! {
     #[test]
-    fn what_a_turn_sends_begins_with_all_that_was_sent_and_answered_before(happenings in any_conversation()) {
-        check_every_turn_extends_the_last(&happenings)?;
+    fn request_starts_with_everything_sent_before(events in any_conversation()) {
+        check_every_turn_extends_the_last(&events)?;
     }
 
     #[test]
-    fn a_turn_that_ends_without_a_word_moves_nothing(happenings in any_conversation_with_silence()) {
-        check_every_turn_extends_the_last(&happenings)?;
+    fn turn_without_output_leaves_the_transcript_unchanged(events in any_conversation_with_silence()) {
+        check_every_turn_extends_the_last(&events)?;
     }
 
     #[test]
     fn every_history_can_be_sent(history in any_history(), trust in select(&Trust::ALL[..]), turn in 0..5_u8) {
         let current = TurnId::new(format!("t-{turn}")).unwrap();
         prop_assert_eq!(refused(&transcript(&history, None)), None);
-        prop_assert_eq!(refused(&transcript(&exposed(history, trust), Some(&current))), None);
+        prop_assert_eq!(refused(&transcript(&visible_history(history, trust), Some(&current))), None);
     }
 
     #[test]
-    fn a_cut_is_the_highest_place_that_can_be_covered(
-        happenings in any_conversation(), trust in select(&Trust::ALL[..]), turn in proptest::option::of(0..8_u8),
+    fn cut_is_the_highest_coverable_position(
+        events in any_conversation(), trust in select(&Trust::ALL[..]), turn in proptest::option::of(0..8_u8),
     ) {
-        let messages = Conversation::of(&happenings).history;
+        let messages = Conversation::of(&events).history;
         let history = History { compaction: 0, covered_to: 0, messages };
         let running = turn.map(|turn| TurnId::new(format!("t-{turn}")).unwrap());
         let expected = (1..=history.last()).rev().find(|cut| is_a_cut(&history, *cut, trust, running.as_ref()));
@@ -168,8 +168,8 @@ proptest! {
     }
 
     #[test]
-    fn what_is_behind_a_cut_reads_as_it_did(happenings in any_conversation_with_silence()) {
-        let messages = Conversation::of(&happenings).history;
+    fn messages_after_a_cut_are_unchanged(events in any_conversation_with_silence()) {
+        let messages = Conversation::of(&events).history;
         let history = History { compaction: 0, covered_to: 0, messages };
         let all = transcript(&history.messages, None);
         let Some(cut) = (1..history.last()).find(|cut| is_a_cut(&history, *cut, Trust::Full, None)) else {

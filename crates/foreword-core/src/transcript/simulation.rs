@@ -1,5 +1,5 @@
-//! Conversations as they happen: people say things, turns take them up one after the other, and end in every way there
-//! is, while others go on talking. Notes for each turn what it read before it, and what it sent and was answered.
+//! Simulated conversations: users send messages, turns process them sequentially and end in every possible way, while
+//! new messages arrive. Records for each turn what it read, sent and received.
 
 use foreword_prompt::trust::Trust;
 use proptest::prelude::*;
@@ -7,21 +7,21 @@ use proptest::sample::select;
 use serde_json::json;
 
 use super::{NO_RESULT, transcript};
-use crate::exposure::exposed;
+use crate::history_visibility::visible_history;
 use crate::id::{CallId, ConversationId, MessageId, TurnId};
 use crate::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
 use crate::model::{RequestMessage, RequestRole};
 
-/// Something that happens in a conversation.
+/// An event of a simulated conversation.
 #[derive(Debug, Clone)]
-pub(super) enum Happening {
-    /// Somebody says something.
+pub(super) enum SimulationEvent {
+    /// A user sends a message.
     Arrival(Arrival),
-    /// A turn runs, and meanwhile people say things.
+    /// A turn runs while messages arrive.
     Turn { takes: bool, trust: Trust, meanwhile: Vec<Arrival>, end: End },
 }
 
-/// Something somebody says.
+/// A message of a user.
 #[derive(Debug, Clone)]
 pub(super) struct Arrival {
     trust: Trust,
@@ -31,15 +31,15 @@ pub(super) struct Arrival {
 /// How a turn ends.
 #[derive(Debug, Clone)]
 pub(super) enum End {
-    /// With an answer, after rounds of so many calls, whose results stand in one message or in one each.
+    /// With an answer, after rounds of tool calls, whose results are in one message or one each.
     Answered { rounds: Vec<usize>, one_message: bool },
-    /// Somebody said stop while so many tools were running, and so many of them had ended.
+    /// Cancelled while tools were running, some of which had ended.
     Cancelled { calls: usize, ended: usize },
-    /// The provider failed: a notice says so.
+    /// The provider failed, with a notice.
     Failed,
     /// Its node died: only a notice is written.
     Interrupted,
-    /// Nothing is written at all.
+    /// Nothing is written.
     Silent,
 }
 
@@ -49,11 +49,11 @@ pub(super) struct Run {
     pub(super) trust: Trust,
     /// What it read before its own messages.
     pub(super) before: Vec<RequestMessage>,
-    /// What it sent and was answered, as far as it is written down.
+    /// What it sent and received, as far as it was written.
     pub(super) own: Vec<RequestMessage>,
 }
 
-/// A conversation so far.
+/// The state of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
     pub(super) history: Vec<Message>,
@@ -61,14 +61,14 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn of(happenings: &[Happening]) -> Self {
+    pub(super) fn of(events: &[SimulationEvent]) -> Self {
         let mut conversation = Self::default();
-        for happening in happenings {
+        for happening in events {
             match happening {
-                Happening::Arrival(arrival) => conversation.arrive(arrival),
-                // A turn that is to take up what waits is not begun if nothing does.
-                Happening::Turn { takes: true, .. } if !conversation.has_waiting() => {}
-                Happening::Turn { takes, trust, meanwhile, end } => {
+                SimulationEvent::Arrival(arrival) => conversation.arrive(arrival),
+                // A turn that takes up messages does not start without any.
+                SimulationEvent::Turn { takes: true, .. } if !conversation.has_waiting() => {}
+                SimulationEvent::Turn { takes, trust, meanwhile, end } => {
                     let turn = TurnId::new(format!("t-{}", conversation.runs.len())).unwrap();
                     let (trust, before) = conversation.begin(&turn, *takes, *trust);
                     meanwhile.iter().for_each(|arrival| conversation.arrive(arrival));
@@ -84,12 +84,7 @@ impl Conversation {
         self.history.iter().any(|message| message.message.is_pending())
     }
 
-    fn add(
-        &mut self,
-        (role, kind): (Role, Kind),
-        trust: Trust,
-        content: Vec<ContentBlock>,
-    ) -> &mut NewMessage {
+    fn add(&mut self, role: Role, kind: Kind, trust: Trust, content: Vec<ContentBlock>) -> &mut NewMessage {
         let seq = self.history.len() as u64 + 1;
         let message = NewMessage {
             id: MessageId::new(format!("m-{seq}")).unwrap(),
@@ -112,48 +107,48 @@ impl Conversation {
     fn arrive(&mut self, arrival: &Arrival) {
         let words = format!("word {}", self.history.len());
         let text = vec![ContentBlock::text(words)];
-        let message = self.add((Role::User, Kind::Message), arrival.trust, text);
+        let message = self.add(Role::User, Kind::Message, arrival.trust, text);
         message.provenance = arrival.provenance;
         message.author = Some("bob".to_owned());
     }
 
-    /// Takes up what waits. The trust is that of the least of what it takes up.
+    /// Takes up waiting messages. The trust is the lowest of them.
     fn begin(&mut self, turn: &TurnId, takes: bool, trust: Trust) -> (Trust, Vec<RequestMessage>) {
         let mut trust = trust;
         for waiting in self.history.iter_mut().filter(|message| takes && message.message.is_pending()) {
             waiting.message.turn = Some(turn.clone());
             trust = trust.meet(waiting.message.trust);
         }
-        (trust, transcript(&exposed(self.history.clone(), trust), Some(turn)))
+        (trust, transcript(&visible_history(self.history.clone(), trust), Some(turn)))
     }
 
-    /// Writes what a turn has to say, and says what the model will have read.
+    /// Writes the messages of a turn and returns what the model has read.
     fn end(&mut self, turn: &TurnId, trust: Trust, end: &End) -> Vec<RequestMessage> {
         let (from, mut own) = (self.history.len(), Vec::new());
         if matches!(end, End::Answered { .. } | End::Cancelled { .. } | End::Failed) {
             let sent = ContentBlock::text(format!("<turn-context>\n{turn}\n</turn-context>\n\nhello"));
-            let told = ContentBlock::Other(json!({ "type": "told", "turn": {} }));
-            self.add((Role::User, Kind::Sent), trust, vec![sent.clone(), told]);
+            let announced = ContentBlock::Other(json!({ "type": "told", "turn": {} }));
+            self.add(Role::User, Kind::Sent, trust, vec![sent.clone(), announced]);
             own.push(RequestMessage { role: RequestRole::User, content: vec![sent] });
         }
         match end {
             End::Answered { rounds, one_message } => {
                 for calls in rounds {
                     own.push(self.call(trust, *calls));
-                    own.push(self.results(trust, (*calls, *calls), *one_message));
+                    own.push(self.results(trust, *calls, *calls, *one_message));
                 }
                 let answer = vec![ContentBlock::text("done")];
-                self.add((Role::Assistant, Kind::Message), trust, answer.clone());
+                self.add(Role::Assistant, Kind::Message, trust, answer.clone());
                 own.push(RequestMessage { role: RequestRole::Assistant, content: answer });
             }
             End::Cancelled { calls, ended } => {
                 own.push(self.call(trust, *calls));
-                own.push(self.results(trust, (*calls, *ended.min(calls)), true));
+                own.push(self.results(trust, *calls, *ended.min(calls), true));
             }
             End::Failed | End::Interrupted => {
-                self.add((Role::System, Kind::Notice), trust, vec![ContentBlock::text("it failed")]);
+                self.add(Role::System, Kind::Notice, trust, vec![ContentBlock::text("it failed")]);
                 let notice = vec![ContentBlock::text("[it failed]")];
-                // What an interrupted turn took up is read before its notice, and was not read by any model.
+                // The messages of an interrupted turn come before its notice; no model has read them.
                 if matches!(end, End::Failed) {
                     own.push(RequestMessage { role: RequestRole::User, content: notice });
                 }
@@ -173,43 +168,43 @@ impl Conversation {
             name: "bash".to_owned(),
             input: json!({}),
         }));
-        self.add((Role::Assistant, Kind::Message), trust, content.clone());
+        self.add(Role::Assistant, Kind::Message, trust, content.clone());
         RequestMessage { role: RequestRole::Assistant, content }
     }
 
     /// Writes the results of the first `ended` of `calls` calls.
-    fn results(&mut self, trust: Trust, (calls, ended): (usize, usize), one_message: bool) -> RequestMessage {
+    fn results(&mut self, trust: Trust, calls: usize, ended: usize, one_message: bool) -> RequestMessage {
         let result = |call: usize| {
             let (content, is_error) = if call < ended { ("fine", false) } else { (NO_RESULT, true) };
             ContentBlock::ToolResult { call: call_id(call), content: content.to_owned(), is_error }
         };
         let written: Vec<_> = (0..ended).map(result).collect();
         if one_message && ended > 0 {
-            self.add((Role::Tool, Kind::Message), trust, written);
+            self.add(Role::Tool, Kind::Message, trust, written);
         } else {
             for one in written {
-                self.add((Role::Tool, Kind::Message), trust, vec![one]);
+                self.add(Role::Tool, Kind::Message, trust, vec![one]);
             }
         }
         RequestMessage { role: RequestRole::Tool, content: (0..calls).map(result).collect() }
     }
 }
 
-/// Calls are numbered anew in every answer, as some models do.
+/// Call ids are reused in every answer, as some models do.
 fn call_id(call: usize) -> CallId {
     CallId::new(format!("call_{call}")).unwrap()
 }
 
 /// Conversations in which every turn writes something, at any trust.
-pub(super) fn any_conversation() -> impl Strategy<Value = Vec<Happening>> {
+pub(super) fn any_conversation() -> impl Strategy<Value = Vec<SimulationEvent>> {
     let trust = || select(&Trust::ALL[..]);
-    happenings(trust().boxed(), any::<bool>().boxed(), any_end().boxed())
+    events(trust().boxed(), any::<bool>().boxed(), any_end().boxed())
 }
 
-/// Conversations of one trust in which turns may end without a word, and each takes up what waits.
-pub(super) fn any_conversation_with_silence() -> impl Strategy<Value = Vec<Happening>> {
+/// Conversations of one trust in which turns may end silently, and each takes up waiting messages.
+pub(super) fn any_conversation_with_silence() -> impl Strategy<Value = Vec<SimulationEvent>> {
     let end = prop_oneof![1 => Just(End::Silent), 2 => any_end()];
-    happenings(Just(Trust::Inner).boxed(), Just(true).boxed(), end.boxed())
+    events(Just(Trust::Inner).boxed(), Just(true).boxed(), end.boxed())
 }
 
 fn any_end() -> impl Strategy<Value = End> {
@@ -219,20 +214,16 @@ fn any_end() -> impl Strategy<Value = End> {
     prop_oneof![4 => answered, 2 => cancelled, 1 => Just(End::Failed), 1 => Just(End::Interrupted)]
 }
 
-fn happenings(
+fn events(
     trust: BoxedStrategy<Trust>,
     takes: BoxedStrategy<bool>,
     end: BoxedStrategy<End>,
-) -> impl Strategy<Value = Vec<Happening>> {
+) -> impl Strategy<Value = Vec<SimulationEvent>> {
     let provenance = select(vec![Provenance::Owner, Provenance::User, Provenance::Outside]);
     let arrival =
         (trust.clone(), provenance).prop_map(|(trust, provenance)| Arrival { trust, provenance }).boxed();
     let meanwhile = proptest::collection::vec(arrival.clone(), 0..3);
-    let turn = (takes, trust, meanwhile, end).prop_map(|(takes, trust, meanwhile, end)| Happening::Turn {
-        takes,
-        trust,
-        meanwhile,
-        end,
-    });
-    proptest::collection::vec(prop_oneof![arrival.prop_map(Happening::Arrival), turn], 0..16)
+    let turn = (takes, trust, meanwhile, end)
+        .prop_map(|(takes, trust, meanwhile, end)| SimulationEvent::Turn { takes, trust, meanwhile, end });
+    proptest::collection::vec(prop_oneof![arrival.prop_map(SimulationEvent::Arrival), turn], 0..16)
 }

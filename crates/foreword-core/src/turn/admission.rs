@@ -1,5 +1,4 @@
-//! Whether one call of a tool may be run: asked for the calls of a turn and for the steps of a workflow alike. Keeps no
-//! count of its own; see `calls` for what a turn has done already.
+//! Decides whether a tool call may run, for turns and workflow steps. Keeps no counts; see `calls`.
 
 use std::collections::BTreeMap;
 
@@ -13,70 +12,71 @@ use crate::id::CallId;
 use crate::taint::Taint;
 use crate::tools::check_arguments;
 
-/// The longest name of a tool that is repeated to the model.
-const SHOWN_NAME: usize = 80;
+/// The maximum length of a tool name that is repeated to the model.
+const MAX_NAME_CHARS: usize = 80;
 
-/// What a call is judged by.
-pub(super) struct Circumstances<'a> {
-    /// The tools the trust permits, by name.
+/// What the decision about a call depends on.
+pub(super) struct CallContext<'a> {
+    /// The tools that the trust permits, by name.
     pub(super) tools: &'a BTreeMap<String, ToolRule>,
-    /// What was read from outside.
+    /// The text from outside that was read.
     pub(super) taint: &'a Taint,
-    /// Who is there to be asked.
+    /// Who can be asked.
     pub(super) presence: Presence,
-    /// Whether the owner has said yes to everything.
+    /// Whether the owner has allowed all calls.
     pub(super) all_allowed: bool,
     /// How often the tool was permitted before.
     pub(super) used: u32,
 }
 
-/// What becomes of a call.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Admission {
-    /// It may be run.
+    /// It may run.
     Permitted { arguments: Map<String, Value>, side_effects: bool, confirmed: bool },
     /// The owner has to be asked.
     Unsure { arguments: Map<String, Value>, side_effects: bool },
-    /// It is not run.
-    Refused(Why),
+    /// It must not run.
+    Refused(RefusalReason),
 }
 
-/// Why a call is not run.
+/// Why a call is refused.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Why {
-    /// In words that hold for whoever called it.
-    Said(String),
-    /// It is sensitive, text from outside was read, and nobody can be asked.
+pub(super) enum RefusalReason {
+    /// A message for any caller.
+    Message(String),
+    /// It is sensitive, text from outside was read, and the owner cannot be asked.
     Sensitive,
 }
 
-/// Judges one call.
-pub(super) fn admit(name: &str, input: &Value, around: &Circumstances<'_>) -> Admission {
-    let Some(rule) = around.tools.get(name) else { return refused(unknown(name, around.tools)) };
+/// Decides about one call.
+pub(super) fn admit(name: &str, input: &Value, context: &CallContext<'_>) -> Admission {
+    let Some(rule) = context.tools.get(name) else { return refused(unknown(name, context.tools)) };
     let arguments = match check_arguments(&rule.spec, input) {
         Ok(arguments) => arguments,
         Err(bad) => return refused(bad.to_string()),
     };
-    if let Some(most) = rule.most_per_turn.filter(|most| around.used >= *most) {
+    if let Some(most) = rule.most_per_turn.filter(|most| context.used >= *most) {
         let times = if most == 1 { "once".to_owned() } else { format!("{most} times") };
         return refused(format!("not run: a turn may call `{name}` {times} only."));
     }
     let side_effects = rule.side_effects;
-    let risky = rule.sensitive && around.taint.is_tainted();
-    if !risky || around.all_allowed {
+    let risky = rule.sensitive && context.taint.is_tainted();
+    if !risky || context.all_allowed {
         return Admission::Permitted { arguments, side_effects, confirmed: risky };
     }
-    match around.presence {
+    match context.presence {
         Presence::Owner => Admission::Unsure { arguments, side_effects },
-        Presence::Somebody | Presence::Nobody => Admission::Refused(Why::Sensitive),
+        Presence::Interactive | Presence::Unattended => Admission::Refused(RefusalReason::Sensitive),
     }
 }
 
 fn refused(why: String) -> Admission {
-    Admission::Refused(Why::Said(why))
+    Admission::Refused(RefusalReason::Message(why))
 }
 
-/// Judges the call of a workflow's step by the same rules as a turn's. Nobody is asked: a run has no screen.
+/// Decides about the call of a workflow step by the same rules as for a turn. The owner is never asked, since a run is
+/// not interactive.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -86,26 +86,27 @@ fn refused(why: String) -> Admission {
 /// use serde_json::json;
 ///
 /// let call = CallId::new("run-1/1").unwrap();
-/// let refusal = admit_step((call, "bsah"), &json!({}), &BTreeMap::new(), &Taint::Clean).unwrap_err();
+/// let refusal = admit_step(call, "bsah", &json!({}), &BTreeMap::new(), &Taint::Clean).unwrap_err();
 /// assert_eq!(refusal.reason, "there is no tool `bsah`, and none at all in this conversation.");
 /// ```
 ///
 /// # Errors
-/// Why it may not be run.
+/// If it may not run.
 pub fn admit_step(
-    (call, tool): (CallId, &str),
+    call: CallId,
+    tool: &str,
     input: &Value,
     tools: &BTreeMap<String, ToolRule>,
     taint: &Taint,
 ) -> Result<Permit, Refusal> {
-    let around = Circumstances { tools, taint, presence: Presence::Nobody, all_allowed: false, used: 0 };
+    let context = CallContext { tools, taint, presence: Presence::Unattended, all_allowed: false, used: 0 };
     let tool = tool.to_owned();
-    let why = match admit(&tool, input, &around) {
+    let why = match admit(&tool, input, &context) {
         Admission::Permitted { arguments, side_effects, confirmed } => {
             return Ok(Permit { call, tool, arguments, side_effects, confirmed });
         }
-        Admission::Refused(Why::Said(why)) => why,
-        Admission::Unsure { .. } | Admission::Refused(Why::Sensitive) => format!(
+        Admission::Refused(RefusalReason::Message(why)) => why,
+        Admission::Unsure { .. } | Admission::Refused(RefusalReason::Sensitive) => format!(
             "not run: `{tool}` is sensitive and this run has read {taint}. Only the owner can allow that, and nobody is \
              asked while a workflow runs."
         ),
@@ -114,7 +115,7 @@ pub fn admit_step(
 }
 
 fn unknown(name: &str, tools: &BTreeMap<String, ToolRule>) -> String {
-    let shown = single_line(name, SHOWN_NAME);
+    let shown = single_line(name, MAX_NAME_CHARS);
     let names = || tools.keys().map(String::as_str);
     match did_you_mean(name, names()) {
         Some(near) => format!("there is no tool `{shown}`: did you mean `{near}`?"),
@@ -149,13 +150,13 @@ mod tests {
 
     fn check(tool: &str, input: &Value, taint: &Taint) -> Result<bool, String> {
         let call = CallId::new("run-1/1").unwrap();
-        admit_step((call, tool), input, &tools(), taint)
+        admit_step(call, tool, input, &tools(), taint)
             .map(|permit| permit.is_confirmed())
             .map_err(|refusal| refusal.reason)
     }
 
     #[test]
-    fn a_step_is_admitted_by_the_rules_of_a_turn_and_never_asks() {
+    fn workflow_step_follows_turn_rules_and_never_asks() {
         let mut tainted = Taint::Clean;
         tainted.add(TaintSource::Outside(Origin::tool("web_fetch")));
         let given = json!({ "what": "x" });

@@ -1,5 +1,4 @@
-//! The calls of tools in one answer: which of them are permitted, which are refused and why, which the owner is asked
-//! about; and their results, together at the end.
+//! The tool calls of one answer: permits, refusals, questions to the owner, and the collected results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,26 +6,26 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::admission::{Admission, Circumstances, Why, admit};
-use super::said::{Said, result};
-use super::step::{Asked, Permit, Question, Refusal};
-use super::{Counts, Rules, ToolEnded, ToolRule};
+use super::admission::{Admission, CallContext, RefusalReason, admit};
+use super::message::{TurnMessage, result};
+use super::step::{OwnerAnswer, Permit, Question, Refusal};
+use super::{Counts, ToolEnded, ToolRule, TurnRules};
 use crate::id::CallId;
 use crate::message::ContentBlock;
 use crate::taint::Taint;
 
-/// The calls of tools in the answer at hand, and what earlier ones have left.
+/// The tool calls of the current answer, and the counts of earlier ones.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Calls {
     /// In the order of the answer.
     open: Vec<Call>,
     /// How often each tool was permitted.
     used: BTreeMap<String, u32>,
-    /// Every id of this turn.
+    /// All call ids of this turn.
     ids: BTreeSet<CallId>,
-    /// The owner has said yes to everything.
+    /// The owner has allowed all calls.
     all_allowed: bool,
-    /// What was not allowed, until somebody asks for it.
+    /// Refusals that were not fetched yet.
     refused: Vec<Refusal>,
 }
 
@@ -39,16 +38,16 @@ struct Call {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum State {
-    /// The owner is to be asked.
+    /// The owner has to be asked.
     Unsure { arguments: Map<String, Value>, side_effects: bool },
-    /// It may be run.
+    /// It may run.
     Permitted { arguments: Map<String, Value>, side_effects: bool, confirmed: bool },
-    /// It has ended, or was never begun.
+    /// It has ended, or was refused.
     Ended { content: String, is_error: bool, from_outside: bool },
 }
 
 impl Call {
-    /// The call as one that was not allowed; it has just been judged and nothing else.
+    /// The call as a refusal; called right after the decision.
     fn refusal(&self) -> Option<Refusal> {
         let State::Ended { content, .. } = &self.state else { return None };
         Some(Refusal { call: self.id.clone(), tool: self.tool.clone(), reason: content.clone() })
@@ -62,14 +61,14 @@ impl State {
 }
 
 impl Calls {
-    /// Gives each call of an answer an id that no other call of the turn has: some models number theirs anew each time.
-    pub(super) fn tell_apart(&mut self, blocks: &mut [ContentBlock]) {
+    /// Makes the call ids of an answer unique within the turn: some models reuse them.
+    pub(super) fn make_ids_unique(&mut self, blocks: &mut [ContentBlock]) {
         for block in blocks {
             let ContentBlock::ToolCall { id, .. } = block else { continue };
             let mut number = 2_u32;
             let written = id.clone();
             while !self.ids.insert(id.clone()) {
-                // A very long id has no room for a number; then the number alone has to do.
+                // A very long id has no room for a number, so it is replaced.
                 let numbered = CallId::new(format!("{written}-{number}"));
                 *id = numbered
                     .or_else(|_| CallId::new(format!("call-{number}")))
@@ -79,11 +78,11 @@ impl Calls {
         }
     }
 
-    /// Takes the calls of an answer in and judges each.
+    /// Adds the calls of an answer and decides about each.
     pub(super) fn take(
         &mut self,
         blocks: &[ContentBlock],
-        rules: &Rules,
+        rules: &TurnRules,
         counts: &mut Counts,
         taint: &Taint,
     ) {
@@ -110,28 +109,28 @@ impl Calls {
         }
     }
 
-    fn judge(&self, name: &str, input: &Value, rules: &Rules, taint: &Taint) -> State {
-        let around = Circumstances {
+    fn judge(&self, name: &str, input: &Value, rules: &TurnRules, taint: &Taint) -> State {
+        let context = CallContext {
             tools: &rules.tools,
             taint,
             presence: rules.presence,
             all_allowed: self.all_allowed,
             used: self.used.get(name).copied().unwrap_or(0),
         };
-        match admit(name, input, &around) {
+        match admit(name, input, &context) {
             Admission::Permitted { arguments, side_effects, confirmed } => {
                 State::Permitted { arguments, side_effects, confirmed }
             }
             Admission::Unsure { arguments, side_effects } => State::Unsure { arguments, side_effects },
-            Admission::Refused(Why::Said(why)) => State::refused(why),
-            Admission::Refused(Why::Sensitive) => State::refused(format!(
+            Admission::Refused(RefusalReason::Message(why)) => State::refused(why),
+            Admission::Refused(RefusalReason::Sensitive) => State::refused(format!(
                 "not run: `{name}` is sensitive and this turn has read {taint}. Only the owner can allow that, and is not \
                  here to be asked. Say what you would have done."
             )),
         }
     }
 
-    /// The next call the owner has to decide.
+    /// The next call that the owner has to decide.
     pub(super) fn question(&self, taint: &Taint) -> Option<Question> {
         self.open.iter().find_map(|call| match &call.state {
             State::Unsure { arguments, .. } => Some(Question {
@@ -144,26 +143,26 @@ impl Calls {
         })
     }
 
-    /// Takes the owner's word in. Says whether there was such a question.
-    pub(super) fn decide(&mut self, id: &CallId, answer: Asked) -> bool {
+    /// Applies the owner's answer. Returns whether the question was open.
+    pub(super) fn decide(&mut self, id: &CallId, answer: OwnerAnswer) -> bool {
         let asked =
             self.open.iter_mut().find(|call| call.id == *id && matches!(call.state, State::Unsure { .. }));
         let Some(asked) = asked else { return false };
-        if answer == Asked::No {
+        if answer == OwnerAnswer::No {
             asked.state = State::refused("not run: the owner said no. Don't try it again in this turn.");
             self.refused.extend(asked.refusal());
         } else {
             asked.state.permit();
         }
-        if answer == Asked::RestOfTurn {
+        if answer == OwnerAnswer::RestOfTurn {
             self.all_allowed = true;
             self.open.iter_mut().for_each(|call| call.state.permit());
         }
         true
     }
 
-    /// The owner does not answer: all that is open is refused.
-    pub(super) fn nobody_decides(&mut self) {
+    /// Refuses all open questions, because the owner did not answer in time.
+    pub(super) fn refuse_undecided(&mut self) {
         for call in &mut self.open {
             if let State::Unsure { .. } = call.state {
                 call.state = State::refused("not run: the owner was asked and did not answer in time.");
@@ -172,9 +171,9 @@ impl Calls {
         }
     }
 
-    /// Judges the calls again whose tools are gone or have other rules than `before`, and those the owner is to be asked
-    /// about. What was permitted stays so unless something has become stricter.
-    pub(super) fn narrow(&mut self, before: &BTreeMap<String, ToolRule>, rules: &Rules, taint: &Taint) {
+    /// Decides again about calls whose tools were removed or have other rules than `before`, and about open questions.
+    /// A permitted call stays permitted unless a rule became stricter.
+    pub(super) fn narrow(&mut self, before: &BTreeMap<String, ToolRule>, rules: &TurnRules, taint: &Taint) {
         let mut open = std::mem::take(&mut self.open);
         let is_other = |tool: &str| before.get(tool) != rules.tools.get(tool);
         let is_judged = |call: &Call| match call.state {
@@ -183,13 +182,13 @@ impl Calls {
             State::Ended { .. } => false,
         };
         let mut again: Vec<&mut Call> = open.iter_mut().filter(|call| is_judged(call)).collect();
-        // All of them before the first is judged, which counts those that stay.
+        // Reset all counts first; each decision below counts the calls that stay.
         for call in &again {
             self.used.entry(call.tool.clone()).and_modify(|used| *used = used.saturating_sub(1));
         }
         for call in &mut again {
             let sensitive_before = before.get(&call.tool).is_some_and(|rule| rule.sensitive);
-            call.state = self.judged_again(call, sensitive_before, rules, taint);
+            call.state = self.rejudge(call, sensitive_before, rules, taint);
             match call.state {
                 State::Ended { .. } => self.refused.extend(call.refusal()),
                 _ => *self.used.entry(call.tool.clone()).or_default() += 1,
@@ -198,7 +197,7 @@ impl Calls {
         self.open = open;
     }
 
-    fn judged_again(&self, call: &Call, sensitive_before: bool, rules: &Rules, taint: &Taint) -> State {
+    fn rejudge(&self, call: &Call, sensitive_before: bool, rules: &TurnRules, taint: &Taint) -> State {
         let (arguments, was_permitted, was_confirmed) = match &call.state {
             State::Unsure { arguments, .. } => (arguments, false, false),
             State::Permitted { arguments, confirmed, .. } => (arguments, true, *confirmed),
@@ -207,10 +206,10 @@ impl Calls {
         let Some(rule) = rules.tools.get(&call.tool) else {
             return State::refused(format!("not run: the tool `{}` is no longer available.", call.tool));
         };
-        // What the turn has read since a call was permitted counts for the next one, as it does without any interruption.
+        // Text read after a call was permitted applies to the next call only, as in an uninterrupted turn.
         let sensitive = rule.sensitive && !(was_permitted && sensitive_before);
         let tools = BTreeMap::from([(call.tool.clone(), ToolRule { sensitive, ..rule.clone() })]);
-        let rules = Rules { tools: Arc::new(tools), ..rules.clone() };
+        let rules = TurnRules { tools: Arc::new(tools), ..rules.clone() };
         match self.judge(&call.tool, &Value::Object(arguments.clone()), &rules, taint) {
             State::Permitted { arguments, side_effects, confirmed } => {
                 State::Permitted { arguments, side_effects, confirmed: confirmed || was_confirmed }
@@ -219,7 +218,7 @@ impl Calls {
         }
     }
 
-    /// What may be run and has not ended, in order.
+    /// The permitted calls that have not ended, in order.
     pub(super) fn permits(&self) -> Vec<Permit> {
         let permits = self.open.iter().filter_map(|call| match &call.state {
             State::Permitted { arguments, side_effects, confirmed } => Some(Permit {
@@ -234,13 +233,13 @@ impl Calls {
         permits.collect()
     }
 
-    /// Takes a result in, unless the call has ended or was never permitted. Says whether it counted.
+    /// Records a result, unless the call has ended or was never permitted. Returns whether it was recorded.
     pub(super) fn end(&mut self, ended: &ToolEnded) -> bool {
         let running =
             |call: &&mut Call| call.id == ended.call && matches!(call.state, State::Permitted { .. });
         let Some(call) = self.open.iter_mut().find(running) else { return false };
         let (content, is_error) = (ended.content.clone(), ended.is_error);
-        // What came to nothing was not done.
+        // A failed call does not count.
         if let Some(used) = self.used.get_mut(&call.tool).filter(|_| is_error) {
             *used = used.saturating_sub(1);
         }
@@ -248,8 +247,8 @@ impl Calls {
         true
     }
 
-    /// All results, if all calls have ended: one message, as every provider wants it.
-    pub(super) fn results(&self) -> Option<Said> {
+    /// All results as one message, once all calls have ended.
+    pub(super) fn results(&self) -> Option<TurnMessage> {
         let mut content = Vec::new();
         let mut outside = false;
         for call in &self.open {
@@ -257,15 +256,15 @@ impl Calls {
             outside |= from_outside;
             content.push(result(&call.id, text.clone(), *is_error));
         }
-        (!content.is_empty()).then(|| Said::by_tools(content, outside))
+        (!content.is_empty()).then(|| TurnMessage::by_tools(content, outside))
     }
 
-    /// Ends what is open, because the turn ends.
+    /// Ends the open calls, because the turn ends.
     pub(super) fn abandon(&mut self, why: &str) {
         for call in &mut self.open {
             match call.state {
                 State::Unsure { .. } => call.state = State::refused(format!("not run: {why}")),
-                // It was permitted, so it may have been begun.
+                // It was permitted, so it may have started.
                 State::Permitted { .. } => {
                     call.state = State::refused(format!("stopped: {why} It may have taken effect in part."));
                 }

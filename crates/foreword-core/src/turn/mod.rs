@@ -1,18 +1,18 @@
-//! The turn as a value: it decides everything and does nothing. Whoever drives it calls [`Turn::step`] with what has
-//! happened, does what the [`Step`] asks for, and calls again with what came of it. It awaits nothing, reads no clock
-//! and makes no chance; between any two steps it can be stored, and go on in another process.
+//! A sans-IO, serialisable state machine for one agent turn. The driver calls [`Turn::step`] with an [`Input`],
+//! executes the returned [`Step`], and calls again with the result. The turn awaits nothing, reads no clock and draws
+//! no random numbers. Between two steps it can be stored and resumed in another process.
 //!
 //! ```
 //! use foreword_core::model::{ModelEvent, StopReason};
-//! use foreword_core::turn::{Input, Rules, Step, Turn, Wait};
+//! use foreword_core::turn::{Input, TurnRules, Step, Turn, Wait};
 //!
 //! let now = "2026-11-16T08:00:00Z".parse().unwrap();
-//! let mut turn = Turn::new(Rules::default(), now);
+//! let mut turn = Turn::new(TurnRules::default(), now);
 //! assert!(matches!(turn.step(now, Input::Begin), Step::CallModel(_)));
 //! let words = ModelEvent::Text("Good morning.".to_owned());
 //! assert_eq!(turn.step(now, Input::Model(words)), Step::Wait(Wait::ForModel));
 //!
-//! // Stored, and taken up elsewhere.
+//! // Stored, and resumed elsewhere.
 //! let stored = serde_json::to_string(&turn).unwrap();
 //! let mut turn: Turn = serde_json::from_str(&stored).unwrap();
 //! let Step::Done(ending) = turn.step(now, Input::Model(ModelEvent::Stopped(StopReason::EndTurn))) else { panic!() };
@@ -22,16 +22,16 @@
 
 mod admission;
 mod calls;
-mod collected;
-mod failing;
-mod narrowing;
+mod message;
+mod narrow;
+mod partial_answer;
 mod reminder;
 mod rules;
-mod said;
 mod step;
+mod transitions;
 
 #[cfg(test)]
-mod narrowing_tests;
+mod narrow_tests;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -42,7 +42,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use self::calls::Calls;
-use self::collected::Collected;
+use self::partial_answer::PartialAnswer;
 use crate::failure::Failure;
 use crate::id::{CallId, InboxId};
 use crate::message::Usage;
@@ -52,119 +52,119 @@ use crate::taint::{Taint, TaintSource};
 use crate::timestamp::Timestamp;
 
 pub use admission::admit_step;
-pub use rules::{Presence, Rules, ToolRule};
-pub use said::Said;
-pub use step::{Asked, CallModel, Ending, Permit, Question, Refusal, Step, Wait, Waiting};
+pub use message::TurnMessage;
+pub use rules::{Presence, ToolRule, TurnRules};
+pub use step::{CallModel, Ending, OwnerAnswer, Permit, Question, Refusal, RetryWait, Step, Wait};
 
-/// A turn: from what somebody said to the agent's answer.
+/// A turn: from a user's message to the agent's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    rules: Rules,
+    rules: TurnRules,
     /// The inbox messages it has to answer, each with its sender.
     #[serde(default)]
     obligations: Vec<(InboxId, SenderAddress)>,
-    /// When it has to be over.
+    /// When its time limit ends.
     deadline: Timestamp,
     phase: Phase,
-    /// What the turn has added to the conversation, in order.
-    said: Vec<Said>,
-    /// The answer that is coming in.
-    collected: Collected,
+    /// The messages the turn has added to the conversation, in order.
+    said: Vec<TurnMessage>,
+    /// The answer being received.
+    collected: PartialAnswer,
     calls: Calls,
     counts: Counts,
     taint: Taint,
     usage: Usage,
 }
 
-/// Where a turn stands.
+/// The state of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Phase {
-    /// Nothing has been done.
+    /// Not started.
     New,
-    /// A model is answering.
+    /// A model call is running.
     Calling,
-    /// The next call has to wait.
-    Waiting(Waiting),
-    /// The owner is asked about a call of a tool.
+    /// Waiting before the next model call.
+    Waiting(RetryWait),
+    /// Waiting for the owner's decision about a tool call.
     Asking { since: Timestamp, until: Timestamp },
-    /// Tools are at work.
+    /// Tools are running.
     Running,
-    /// The history is being made shorter.
+    /// The history is being compacted.
     Compacting,
-    /// It has ended.
+    /// Ended.
     Done(Ending),
 }
 
-/// How often things have been done.
+/// Counters of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Counts {
-    /// Answers asked for, each counted once however often it was tried.
+    /// Model calls, without retries.
     rounds: u32,
-    /// Tries of this answer that failed since the last one that brought something.
+    /// Retries of the current call.
     retries: u32,
-    /// How often the message went back into its queue.
+    /// How often the message was requeued.
     requeues: u32,
-    /// How often the history was made shorter.
+    /// How often the history was compacted.
     compactions: u32,
-    /// Tools that were asked for.
+    /// Requested tool calls.
     tool_calls: u32,
-    /// How often the model was asked for missing replies.
+    /// How often the model was reminded of missing replies.
     #[serde(default)]
     reminders: u32,
 }
 
-/// What has happened.
+/// An input of the state machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// The turn begins.
+    /// Start the turn.
     Begin,
-    /// It goes on after it was stored: what it asked for last may not have been done.
+    /// The turn was restored; its last step may not have been executed.
     Resumed,
-    /// A piece of an answer.
+    /// An event of the model's answer.
     Model(ModelEvent),
-    /// The call failed. `chance`, from 0 to 1, spreads the tries of many.
+    /// The model call failed.
     ModelFailed {
-        /// Why.
+        /// The error.
         error: ModelError,
-        /// Any number from 0 to 1.
+        /// The jitter, from 0 to 1.
         chance: f64,
     },
-    /// The call was not made, because too much was spent: what whoever waits is told.
+    /// The model call was refused because of a budget.
     OverBudget(Failure),
-    /// A tool has ended.
+    /// A tool call has ended.
     ToolEnded(ToolEnded),
     /// The owner has answered a question.
     OwnerSaid {
-        /// About which call.
+        /// The call.
         call: CallId,
-        /// What.
-        answer: Asked,
+        /// The answer.
+        answer: OwnerAnswer,
     },
-    /// The history is shorter now, with what that took, or why it is not.
+    /// The history was compacted, with the usage, or compaction failed.
     Compacted(Result<Usage, String>),
-    /// Stop.
+    /// Cancel the turn.
     Cancel,
     /// Time has passed.
     Tick,
 }
 
-/// What a call of a tool gave.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolEnded {
-    /// Which call.
+    /// The call.
     pub call: CallId,
-    /// What the model is to read; what comes from outside is framed already.
+    /// The output for the model; text from outside is already framed.
     pub content: String,
     /// Whether it failed.
     pub is_error: bool,
-    /// Where words in it came from, if that was outside.
+    /// The source of the output, if it is from outside.
     pub from_outside: Option<TaintSource>,
 }
 
 impl Turn {
-    /// A turn that begins at `now`.
+    /// A turn that starts at `now`.
     #[must_use]
-    pub fn new(rules: Rules, now: Timestamp) -> Self {
+    pub fn new(rules: TurnRules, now: Timestamp) -> Self {
         let (taint, deadline) = (rules.taint.clone(), now.plus(rules.limits.time));
         Self {
             rules,
@@ -172,7 +172,7 @@ impl Turn {
             deadline,
             phase: Phase::New,
             said: Vec::new(),
-            collected: Collected::default(),
+            collected: PartialAnswer::default(),
             calls: Calls::default(),
             counts: Counts::default(),
             taint,
@@ -180,99 +180,101 @@ impl Turn {
         }
     }
 
-    /// The same turn, which has to answer these inbox messages. If it ends without a reply to some of the senders, the
-    /// model is asked for the missing replies once.
+    /// Sets the inbox messages the turn has to answer. If it ends without a reply to some of the senders, the model is
+    /// reminded once.
     #[must_use]
     pub fn with_obligations(mut self, messages: Vec<(InboxId, SenderAddress)>) -> Self {
         self.obligations = messages;
         self
     }
 
-    /// Takes in what has happened, and says what to do next. What does not belong to where the turn stands (a result
-    /// that comes twice, a piece of an answer behind a cancel) changes nothing.
+    /// Handles an input and returns the next step. Inputs that do not fit the state (a repeated result, an event after
+    /// a cancellation) are ignored.
     pub fn step(&mut self, now: Timestamp, input: Input) -> Step {
         if let Phase::Done(ending) = &self.phase {
             return Step::Done(ending.clone());
         }
         if now >= self.deadline
-            && !matches!(self.phase, Phase::Asking { .. } | Phase::Waiting(Waiting { queued: true, .. }))
+            && !matches!(self.phase, Phase::Asking { .. } | Phase::Waiting(RetryWait { queued: true, .. }))
         {
-            return self.out_of_time();
+            return self.time_limit_reached();
         }
         match (&self.phase, input) {
             (_, Input::Cancel) => self.cancel(),
             (Phase::New, Input::Begin | Input::Resumed) => self.call_model(),
             (Phase::Calling, Input::Resumed) => {
-                self.collected = Collected::default();
+                self.collected = PartialAnswer::default();
                 self.outstanding()
             }
-            (Phase::Calling, Input::Model(event)) => self.model_said(now, event),
+            (Phase::Calling, Input::Model(event)) => self.model_event(now, event),
             (Phase::Calling, Input::ModelFailed { error, chance }) => self.model_failed(now, error, chance),
             (Phase::Calling, Input::OverBudget(why)) => self.over_budget(why),
             (Phase::Waiting(waiting), Input::Tick | Input::Resumed) if now >= waiting.until => {
                 self.phase = Phase::Calling;
                 self.outstanding()
             }
-            (Phase::Asking { .. }, Input::OwnerSaid { call, answer }) => self.owner_said(now, &call, answer),
+            (Phase::Asking { .. }, Input::OwnerSaid { call, answer }) => {
+                self.owner_answered(now, &call, answer)
+            }
             (Phase::Asking { until, .. }, Input::Tick | Input::Resumed) if now >= *until => {
-                self.nobody_answered(now)
+                self.owner_timed_out(now)
             }
             (Phase::Running, Input::ToolEnded(ended)) => self.tool_ended(ended),
             (Phase::Compacting, Input::Compacted(result)) => self.compacted(result),
-            // Whether it was made shorter in time the next call shows; if not, it is too long again.
+            // The next call shows whether compaction succeeded; if not, the request is too long again.
             (Phase::Compacting, Input::Resumed) => {
                 self.phase = Phase::Calling;
                 self.outstanding()
             }
-            // What was allowed may have become less meanwhile.
-            (Phase::Running | Phase::Asking { .. }, Input::Resumed) => self.take_up_calls(now),
+            // The rules may have become stricter meanwhile.
+            (Phase::Running | Phase::Asking { .. }, Input::Resumed) => self.resume_calls(now),
             (_, Input::Resumed) => self.outstanding(),
             _ => self.wait(),
         }
     }
 
-    /// What the turn has added to the conversation so far, in order. What a model was told of it never changes.
+    /// The messages the turn has added to the conversation so far, in order. Existing messages never change.
     #[must_use]
-    pub fn said(&self) -> &[Said] {
+    pub fn messages(&self) -> &[TurnMessage] {
         &self.said
     }
 
-    /// The words of the answer so far, all of them that were shown.
+    /// The text of the answer so far.
     #[must_use]
     pub fn answer(&self) -> String {
-        said::words(&self.said)
+        message::text(&self.said)
     }
 
-    /// Whether the turn has read text from outside, and whose.
+    /// Whether the turn has read text from outside, and its sources.
     #[must_use]
     pub fn taint(&self) -> &Taint {
         &self.taint
     }
 
-    /// The calls of tools that were not allowed since this was last asked.
+    /// The refused tool calls since the last call of this function.
     pub fn take_refusals(&mut self) -> Vec<Refusal> {
         self.calls.take_refused()
     }
 
-    /// What all its calls took together.
+    /// The total usage.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// How many tools it has asked for.
+    /// The number of requested tool calls.
     #[must_use]
     pub fn tool_calls(&self) -> u32 {
         self.counts.tool_calls
     }
 
-    /// When it has to be over.
+    /// When its time limit ends.
     #[must_use]
     pub fn deadline(&self) -> Timestamp {
         self.deadline
     }
 
-    /// What it waits for, if nothing happens.
+    /// What it waits for.
     #[must_use]
     pub fn waits_for(&self) -> Wait {
         match &self.phase {
@@ -284,12 +286,12 @@ impl Turn {
         }
     }
 
-    /// Nobody was there to run it for so long: that time is not the turn's.
-    pub fn was_away(&mut self, time: Duration) {
+    /// Extends the deadline by the time in which no node ran the turn.
+    pub fn extend_deadline(&mut self, time: Duration) {
         self.deadline = self.deadline.plus(time);
     }
 
-    /// The step that was asked for last, once more.
+    /// The last step again.
     fn outstanding(&mut self) -> Step {
         match &self.phase {
             Phase::New => self.call_model(),
@@ -311,12 +313,12 @@ impl Turn {
     fn call_model(&mut self) -> Step {
         self.counts.rounds += 1;
         self.counts.retries = 0;
-        self.collected = Collected::default();
+        self.collected = PartialAnswer::default();
         self.phase = Phase::Calling;
         self.outstanding()
     }
 
-    fn model_said(&mut self, now: Timestamp, event: ModelEvent) -> Step {
+    fn model_event(&mut self, now: Timestamp, event: ModelEvent) -> Step {
         match event {
             ModelEvent::Stopped(reason) => self.answered(now, reason),
             other => {

@@ -1,4 +1,4 @@
-//! Laws of the turn, over random sequences of what can happen to it.
+//! Properties of turns over random sequences of inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::limits::TurnLimits;
 use crate::message::{ContentBlock, Role};
 use crate::model::{ErrorKind, StopReason};
 
-/// Something that happens, to be made an input once it is known where the turn stands.
+/// An abstract input, made concrete by the state of the turn.
 #[derive(Debug, Clone)]
 enum Happens {
     Words(&'static str),
@@ -26,13 +26,13 @@ enum Happens {
     Signed,
     Stop(StopReason),
     Fail(ErrorKind, Option<u16>),
-    /// The tool at this place among those at work ends.
+    /// The running tool with this index ends.
     ToolEnds {
         which: usize,
         outside: bool,
     },
     StrayResult,
-    Owner(Asked),
+    Owner(OwnerAnswer),
     Seconds(u64),
     Compacted(bool),
     Resumed,
@@ -57,7 +57,7 @@ fn happens() -> impl Strategy<Value = Happens> {
         3 => fail.prop_map(|(kind, status)| Happens::Fail(kind, status)),
         8 => (0..3_usize, any::<bool>()).prop_map(|(which, outside)| Happens::ToolEnds { which, outside }),
         1 => Just(Happens::StrayResult),
-        4 => prop_oneof![Just(Asked::Once), Just(Asked::RestOfTurn), Just(Asked::No)].prop_map(Happens::Owner),
+        4 => prop_oneof![Just(OwnerAnswer::Once), Just(OwnerAnswer::RestOfTurn), Just(OwnerAnswer::No)].prop_map(Happens::Owner),
         4 => (0..90_u64).prop_map(Happens::Seconds),
         2 => any::<bool>().prop_map(Happens::Compacted),
         2 => Just(Happens::Resumed),
@@ -65,8 +65,9 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-fn rules() -> impl Strategy<Value = Rules> {
-    let presence = prop_oneof![Just(Presence::Owner), Just(Presence::Somebody), Just(Presence::Nobody)];
+fn rules() -> impl Strategy<Value = TurnRules> {
+    let presence =
+        prop_oneof![Just(Presence::Owner), Just(Presence::Interactive), Just(Presence::Unattended)];
     (presence, any::<bool>(), 1..4_u32, 1..6_u32).prop_map(|(presence, tainted, rounds, tool_calls)| {
         let rule = |name: &str, sensitive, most_per_turn| {
             let spec = ToolSpec::new(name, "Does it.", Trust::Full).with(Parameter::required(
@@ -82,11 +83,11 @@ fn rules() -> impl Strategy<Value = Rules> {
         }
         let tools = [rule("look", false, None), rule("shell", true, None), rule("edit", true, Some(1))];
         let limits = TurnLimits { rounds, tool_calls, time: Duration::from_secs(600) };
-        Rules { tools: BTreeMap::from(tools).into(), limits, presence, taint, ..Rules::default() }
+        TurnRules { tools: BTreeMap::from(tools).into(), limits, presence, taint, ..TurnRules::default() }
     })
 }
 
-/// A turn, and what whoever drives it knows.
+/// A turn with the state of its driver.
 struct Driven {
     turn: Turn,
     now: Timestamp,
@@ -98,7 +99,7 @@ struct Driven {
 }
 
 impl Driven {
-    fn new(rules: Rules) -> Self {
+    fn new(rules: TurnRules) -> Self {
         let now = Timestamp::from_micros(0);
         let mut driven = Self {
             turn: Turn::new(rules, now),
@@ -159,15 +160,15 @@ impl Driven {
         }
     }
 
-    /// Takes a step and holds it against what the driver knows.
+    /// Executes a step and checks it against the driver's state.
     fn step(&mut self, input: Input) -> Step {
         if let (Input::OwnerSaid { call, answer }, Some(asked)) = (&input, &self.asked)
             && call == asked
-            && *answer != Asked::No
+            && *answer != OwnerAnswer::No
             && matches!(self.turn.phase, Phase::Asking { .. })
         {
             self.allowed.insert(call.clone());
-            self.all_allowed |= *answer == Asked::RestOfTurn;
+            self.all_allowed |= *answer == OwnerAnswer::RestOfTurn;
         }
         if let Input::ToolEnded(ended) = &input {
             self.at_work.retain(|permit| permit.call != ended.call);
@@ -194,15 +195,15 @@ impl Driven {
         assert!(!self.ended.contains(permit.call()), "no call is run twice");
         if rule.sensitive {
             let asked = self.all_allowed || self.allowed.contains(permit.call());
-            // What was permitted while the turn was clean stays so until it is run.
+            // A call that was permitted while the turn was clean stays permitted.
             let before = self.at_work.iter().any(|earlier| earlier.call == permit.call);
             assert!(clean || asked || before, "a tainted turn runs nothing sensitive unasked");
         }
     }
 }
 
-/// Whether a provider takes this, and people can go on behind it.
-fn must_be_usable(said: &[Said]) {
+/// Whether a provider accepts the messages and the conversation can continue.
+fn must_be_usable(said: &[TurnMessage]) {
     for (index, one) in said.iter().enumerate() {
         assert!(!one.content.is_empty());
         let calls: Vec<&CallId> = one.content.iter().filter_map(call_of).collect();
@@ -239,7 +240,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn no_tool_runs_without_a_permit_and_none_twice(rules in rules(), all in prop::collection::vec(happens(), 0..60)) {
+    fn tools_need_a_permit_and_run_at_most_once(rules in rules(), all in prop::collection::vec(happens(), 0..60)) {
         let mut driven = Driven::new(rules);
         for happens in &all {
             let input = driven.input(happens);
@@ -248,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn storing_and_resuming_between_any_two_steps_loses_and_repeats_nothing(
+    fn turn_survives_storing_between_any_two_steps(
         rules in rules(), all in prop::collection::vec(happens(), 0..60)
     ) {
         let mut driven = Driven::new(rules);
@@ -264,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_resumed_turn_asks_for_is_exactly_what_is_still_to_be_done(
+    fn resumed_turn_requests_exactly_the_unfinished_tools(
         rules in rules(), all in prop::collection::vec(happens(), 0..60)
     ) {
         let mut driven = Driven::new(rules);
@@ -280,7 +281,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cancel_at_any_point_ends_in_a_conversation_that_can_go_on(
+    fn cancel_at_any_point_leaves_a_valid_conversation(
         rules in rules(), all in prop::collection::vec(happens(), 0..60)
     ) {
         let mut driven = Driven::new(rules);
@@ -288,16 +289,16 @@ proptest! {
             let mut cancelled = driven.turn.clone();
             let step = cancelled.step(driven.now, Input::Cancel);
             prop_assert!(matches!(step, Step::Done(_)), "{step:?}");
-            must_be_usable(cancelled.said());
+            must_be_usable(cancelled.messages());
             let input = driven.input(happens);
             if let Step::Done(_) = driven.step(input) {
-                must_be_usable(driven.turn.said());
+                must_be_usable(driven.turn.messages());
             }
         }
     }
 
     #[test]
-    fn what_was_said_is_never_taken_back(rules in rules(), all in prop::collection::vec(happens(), 0..60)) {
+    fn shown_text_is_never_retracted(rules in rules(), all in prop::collection::vec(happens(), 0..60)) {
         let mut driven = Driven::new(rules);
         for happens in &all {
             let before = driven.turn.said.clone();
@@ -306,10 +307,10 @@ proptest! {
             let resumed = matches!(input, Input::Resumed);
             driven.step(input);
             prop_assert!(driven.turn.said.starts_with(&before));
-            // Words that were shown are still there, unless the process they were shown by is gone.
-            if shown.has_words() && !resumed {
+            // Shown text is still there, unless the process that showed it is gone.
+            if shown.has_text() && !resumed {
                 let kept = format!("{}{:?}", driven.turn.answer(), driven.turn.collected);
-                let words = shown.clone().into_words();
+                let words = shown.clone().into_text();
                 for block in words {
                     let ContentBlock::Text { text } = block else { continue };
                     prop_assert!(kept.contains(text.trim_end()), "{text:?} in {kept}");

@@ -1,5 +1,5 @@
-//! The request for missing replies: a turn that answers the inbox and is about to end without a reply to some of its senders
-//! asks the model for them once.
+//! The reminder of missing replies: an inbox turn that is about to end without a reply to some of its senders reminds
+//! the model once.
 
 use foreword_prompt::untrusted::single_line;
 
@@ -7,12 +7,12 @@ use super::Turn;
 use crate::id::MAX_ID_BYTES;
 use crate::sender::{REPLY_TOOL, unanswered};
 
-/// How often a turn asks for missing replies.
+/// The maximum number of reminders per turn.
 const MAX_REMINDERS: u32 = 1;
 
 impl Turn {
-    /// What the model is told about the replies that are missing; `None` if none is, if it was told before, or if the turn has
-    /// no round left in which it could call a tool.
+    /// The reminder about missing replies; `None` if none is missing, if it was sent before, or if no round is left for
+    /// a tool call.
     pub(super) fn reminder(&self) -> Option<String> {
         if self.counts.reminders >= MAX_REMINDERS || self.counts.rounds >= self.rules.limits.rounds {
             return None;
@@ -39,14 +39,14 @@ mod tests {
     use crate::model::{ModelEvent, StopReason};
     use crate::sender::SenderAddress;
     use crate::timestamp::Timestamp;
-    use crate::turn::{Input, Rules, Step, Turn};
+    use crate::turn::{Input, Step, Turn, TurnRules};
     use crate::turn_journal::Outcome;
 
     fn now() -> Timestamp {
         Timestamp::from_micros(0)
     }
 
-    fn turn(rules: Rules, senders: &[&str]) -> Turn {
+    fn turn(rules: TurnRules, senders: &[&str]) -> Turn {
         let message = |(number, sender): (usize, &&str)| {
             (InboxId::new(format!("m-{number}")).unwrap(), SenderAddress::new(sender).unwrap())
         };
@@ -66,29 +66,32 @@ mod tests {
     }
 
     #[test]
-    fn missing_replies_are_asked_for_once() {
-        let mut turn = turn(Rules::default(), &["0xa", "0xb"]);
+    fn missing_replies_are_reminded_once() {
+        let mut turn = turn(TurnRules::default(), &["0xa", "0xb"]);
         let Step::CallModel(call) = says(&mut turn, "Hello, both of you.") else { panic!("no second call") };
         assert_eq!(call.round, 2);
-        let notice = turn.said().last().unwrap();
+        let notice = turn.messages().last().unwrap();
         assert_eq!(notice.kind(), Kind::Notice);
         assert!(matches!(notice.content.as_slice(), [ContentBlock::Text { text }]
             if text.contains("`m-0`, `m-1`") && text.contains("`inbox_reply`")));
-        // A turn that is stored in between does not forget it.
+        // The counter survives serialisation.
         let stored = serde_json::to_string(&turn).unwrap();
         let mut turn: Turn = serde_json::from_str(&stored).unwrap();
         assert!(is_done(&says(&mut turn, "I have said it.")));
     }
 
     #[test]
-    fn nothing_is_asked_for_when_every_sender_has_a_reply() {
-        assert!(is_done(&says(&mut turn(Rules::default(), &["0xa", "0xa"]), "Hello.")));
-        assert!(is_done(&says(&mut turn(Rules::default(), &[]), "Hello.")));
+    fn no_reminder_when_all_senders_have_replies() {
+        assert!(is_done(&says(&mut turn(TurnRules::default(), &["0xa", "0xa"]), "Hello.")));
+        assert!(is_done(&says(&mut turn(TurnRules::default(), &[]), "Hello.")));
     }
 
     #[test]
-    fn nothing_is_asked_for_without_a_round_left() {
+    fn no_reminder_without_a_round_left() {
         let limits = TurnLimits { rounds: 1, ..TurnLimits::default() };
-        assert!(is_done(&says(&mut turn(Rules { limits, ..Rules::default() }, &["0xa", "0xb"]), "Hello.")));
+        assert!(is_done(&says(
+            &mut turn(TurnRules { limits, ..TurnRules::default() }, &["0xa", "0xb"]),
+            "Hello."
+        )));
     }
 }

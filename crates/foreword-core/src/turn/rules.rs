@@ -1,4 +1,4 @@
-//! What holds for a turn from its beginning to its end.
+//! The rules of a turn.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,58 +11,60 @@ use crate::limits::TurnLimits;
 use crate::retry::RetryPolicy;
 use crate::taint::Taint;
 
-/// What holds for a turn.
+/// The rules of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Rules {
-    /// The tools its trust permits, by name. There are no others.
+pub struct TurnRules {
+    /// All available tools, by name.
     pub tools: Arc<BTreeMap<String, ToolRule>>,
-    /// How long it may take, and how much it may do.
+    /// Limits on time and calls.
     pub limits: TurnLimits,
-    /// What to do when the model can't be reached.
+    /// The retry policy for model calls.
     pub retry: RetryPolicy,
-    /// Who is there.
+    /// Who is present.
     pub presence: Presence,
-    /// How long the owner is waited for.
+    /// How long to wait for the owner's answer.
     pub owner_patience: Duration,
-    /// What it has read from outside before it began.
+    /// Text from outside that was read before the turn.
     pub taint: Taint,
 }
 
-impl Default for Rules {
-    /// No tools, the usual limits, somebody at a screen who is not the owner.
+impl Default for TurnRules {
+    /// No tools, default limits, an interactive user who is not the owner.
     fn default() -> Self {
         Self {
             tools: Arc::default(),
             limits: TurnLimits::default(),
             retry: RetryPolicy::default(),
-            presence: Presence::Somebody,
+            presence: Presence::Interactive,
             owner_patience: Duration::from_secs(300),
             taint: Taint::Clean,
         }
     }
 }
 
-/// Who is there while a turn runs.
+/// Who is present while a turn runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Presence {
     /// The owner, who can be asked.
     Owner,
-    /// Somebody at a screen who sees an error and can try again, but confirms nothing.
-    Somebody,
-    /// Nobody: a bridge, an inbox, a schedule. What fails is tried again later.
-    Nobody,
+    /// An interactive user who sees errors and can retry, but cannot confirm calls.
+    #[serde(rename = "somebody")]
+    Interactive,
+    /// A bridge, an inbox or a schedule. Failed calls are retried later.
+    #[serde(rename = "nobody")]
+    Unattended,
 }
 
-/// What holds for a tool.
+/// The rule for a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolRule {
     /// The tool.
     pub spec: ToolSpec,
-    /// Whether a call changes something in the world.
+    /// Whether a call has side effects.
     pub side_effects: bool,
-    /// Whether it is refused to a turn that has read text from outside, unless the owner allows it.
+    /// Whether a tainted turn needs the owner's consent to call it.
     pub sensitive: bool,
-    /// How often a turn may call it.
+    /// The maximum number of calls per turn.
     pub most_per_turn: Option<u32>,
 }

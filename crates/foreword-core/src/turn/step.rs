@@ -1,44 +1,44 @@
-//! What a turn asks of whoever drives it.
+//! The steps a turn asks its driver to execute.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::id::CallId;
+use crate::string_enum::string_enum;
 use crate::timestamp::Timestamp;
 use crate::turn_journal::Outcome;
-use crate::word::words;
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Call the model with the conversation and what the turn has said so far, and pass on what comes.
+    /// Call the model with the conversation and the turn's messages, and pass on its events.
     CallModel(CallModel),
-    /// Run these tools, in this order, and say what came of each.
+    /// Run these tools, in this order, and report each result.
     RunTools(Vec<Permit>),
     /// Ask the owner.
     AskOwner(Question),
-    /// Make the history shorter: the model can't read it all.
+    /// Compact the history: it exceeds the context window.
     Compact,
-    /// Nothing, until something happens.
+    /// Wait for the next input.
     Wait(Wait),
-    /// The turn is over.
+    /// The turn has ended.
     Done(Ending),
 }
 
-/// Which call of the model it is.
+/// Identifies a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallModel {
-    /// Which answer of the turn; the first is 1.
+    /// The round of the turn, from 1.
     pub round: u32,
-    /// How many tries of it have failed.
+    /// The number of failed attempts.
     pub attempt: u32,
-    /// How often the message has been in its queue again.
+    /// How often the message was requeued.
     pub requeues: u32,
 }
 
-/// The right to run a tool once. Only a turn makes one, and [`super::admit_step`] by the same rules: the tool exists, its
-/// arguments fit, and nothing forbids it.
+/// The permission to run a tool once. Only a turn and [`super::admit_step`] create one: the tool exists, its arguments
+/// are valid, and no rule forbids it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permit {
     pub(super) call: CallId,
@@ -49,7 +49,7 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Which call.
+    /// The call.
     #[must_use]
     pub fn call(&self) -> &CallId {
         &self.call
@@ -61,57 +61,57 @@ impl Permit {
         &self.tool
     }
 
-    /// What it is run with.
+    /// The arguments.
     #[must_use]
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.arguments
     }
 
-    /// Whether it changes something in the world.
+    /// Whether it has side effects.
     #[must_use]
     pub fn has_side_effects(&self) -> bool {
         self.side_effects
     }
 
-    /// Whether the owner was asked about this call, and said yes.
+    /// Whether the owner has confirmed this call.
     #[must_use]
     pub fn is_confirmed(&self) -> bool {
         self.confirmed
     }
 }
 
-/// A call of a tool that the turn does not allow.
+/// A refused tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Which call.
+    /// The call.
     pub call: CallId,
     /// The tool.
     pub tool: String,
-    /// Why, as the model is told.
+    /// The reason, as the model reads it.
     pub reason: String,
 }
 
-/// A question to the owner: may this be done, although the turn has read text from outside?
+/// A question to the owner: may this call run, although the turn has read text from outside?
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// About which call.
+    /// The call.
     pub call: CallId,
     /// The tool.
     pub tool: String,
-    /// What it would be run with.
+    /// The arguments.
     pub arguments: Map<String, Value>,
-    /// What the turn has read, in words.
+    /// The text from outside that the turn has read.
     pub because: String,
 }
 
-words! {
+string_enum! {
     /// The owner's answer.
-    Asked = "answer to a question" {
-        /// Yes, this once.
+    OwnerAnswer = "owner's answer" {
+        /// Allow this call.
         Once = "once",
-        /// Yes, and everything else this turn wants.
+        /// Allow all calls of this turn.
         RestOfTurn = "rest_of_turn",
-        /// No.
+        /// Refuse the call.
         No = "no",
     }
 }
@@ -119,38 +119,38 @@ words! {
 /// What a turn waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wait {
-    /// More of the answer.
+    /// The next event of the answer.
     ForModel,
-    /// Tools that are at work.
+    /// Running tools.
     ForTools,
-    /// The owner's word.
+    /// The owner's answer.
     ForOwner {
-        /// And for how long.
+        /// The deadline.
         until: Timestamp,
     },
-    /// A shorter history.
+    /// Compaction.
     ForCompaction,
-    /// A time; then it wants a tick.
-    Until(Waiting),
+    /// A time, followed by a tick.
+    Until(RetryWait),
 }
 
-/// Waiting for a time, and why.
+/// A wait before the next attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
-    /// When to go on.
+pub struct RetryWait {
+    /// When to continue.
     pub until: Timestamp,
-    /// Whether the message is back in its queue, for nobody waits at a screen.
+    /// Whether the message was requeued, because no user waits.
     pub queued: bool,
-    /// What to tell whoever looks on.
+    /// The status for clients.
     pub status: String,
 }
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    /// In one word.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why it failed, if it did.
+    /// The failure, if any.
     #[serde(with = "crate::failure::record", default)]
     pub failure: Option<Failure>,
 }

@@ -1,4 +1,4 @@
-//! The turn by example.
+//! Examples of turns.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn at(seconds: u64) -> Timestamp {
     Timestamp::from_micros(0).plus(Duration::from_secs(seconds))
 }
 
-fn rules(presence: Presence) -> Rules {
+fn rules(presence: Presence) -> TurnRules {
     let rule = |name: &str, sensitive, most_per_turn| {
         let spec = ToolSpec::new(name, "Does it.", Trust::Full).with(Parameter::required(
             "what",
@@ -29,10 +29,10 @@ fn rules(presence: Presence) -> Rules {
         (name.to_owned(), ToolRule { spec, side_effects: sensitive, sensitive, most_per_turn })
     };
     let tools = [rule("look", false, None), rule("shell", true, None), rule("edit", true, Some(1))];
-    Rules { tools: BTreeMap::from(tools).into(), presence, ..Rules::default() }
+    TurnRules { tools: BTreeMap::from(tools).into(), presence, ..TurnRules::default() }
 }
 
-fn begun(rules: Rules) -> Turn {
+fn begun(rules: TurnRules) -> Turn {
     let mut turn = Turn::new(rules, at(0));
     assert!(matches!(
         turn.step(at(0), Input::Begin),
@@ -47,7 +47,7 @@ fn call(turn: &mut Turn, id: &str, tool: &str) {
     assert_eq!(turn.step(at(1), Input::Model(ModelEvent::Block(block))), Step::Wait(Wait::ForModel));
 }
 
-fn words(turn: &mut Turn, text: &str) {
+fn receive_text(turn: &mut Turn, text: &str) {
     turn.step(at(1), Input::Model(ModelEvent::Text(text.to_owned())));
 }
 
@@ -68,7 +68,7 @@ fn ended(turn: &mut Turn, id: &str, outside: bool) -> Step {
 }
 
 fn results(turn: &Turn) -> Vec<(String, bool)> {
-    let blocks = turn.said().iter().flat_map(|said| &said.content);
+    let blocks = turn.messages().iter().flat_map(|said| &said.content);
     let results = blocks.filter_map(|block| match block {
         ContentBlock::ToolResult { content, is_error, .. } => Some((content.clone(), *is_error)),
         _ => None,
@@ -77,20 +77,20 @@ fn results(turn: &Turn) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn a_tool_is_run_and_its_result_read() {
+fn tool_result_is_passed_to_the_model() {
     let mut turn = begun(rules(Presence::Owner));
-    words(&mut turn, "Let me look.");
+    receive_text(&mut turn, "Let me look.");
     call(&mut turn, "c-1", "look");
     let Step::RunTools(permits) = stop(&mut turn, StopReason::ToolUse) else { panic!() };
     assert_eq!((permits.len(), permits[0].tool(), permits[0].has_side_effects()), (1, "look", false));
     assert!(matches!(ended(&mut turn, "c-1", false), Step::CallModel(CallModel { round: 2, .. })));
-    words(&mut turn, "It is there.");
+    receive_text(&mut turn, "It is there.");
     assert!(matches!(stop(&mut turn, StopReason::EndTurn), Step::Done(_)));
     assert_eq!(turn.answer(), "Let me look.\n\nIt is there.");
 }
 
 #[test]
-fn a_tainted_turn_asks_the_owner_five_calls_later_too() {
+fn tainted_turn_still_asks_the_owner_five_calls_later() {
     let mut turn = begun(rules(Presence::Owner));
     for round in 1..6 {
         let id = format!("c-{round}");
@@ -101,7 +101,7 @@ fn a_tainted_turn_asks_the_owner_five_calls_later_too() {
     call(&mut turn, "c-6", "shell");
     let Step::AskOwner(question) = stop(&mut turn, StopReason::ToolUse) else { panic!() };
     assert_eq!(question.because, "this turn has read output of the tool `look`");
-    let no = Input::OwnerSaid { call: question.call, answer: Asked::No };
+    let no = Input::OwnerSaid { call: question.call, answer: OwnerAnswer::No };
     assert!(matches!(turn.step(at(3), no), Step::CallModel(_)));
     assert_eq!(
         results(&turn).last(),
@@ -110,14 +110,14 @@ fn a_tainted_turn_asks_the_owner_five_calls_later_too() {
 }
 
 #[test]
-fn an_owner_who_allows_the_rest_of_a_turn_is_not_asked_again() {
+fn rest_of_turn_answer_is_remembered() {
     let mut tainted = rules(Presence::Owner);
     tainted.taint.add(TaintSource::History);
     let mut turn = begun(tainted);
     call(&mut turn, "c-1", "shell");
     call(&mut turn, "c-2", "shell");
     let Step::AskOwner(question) = stop(&mut turn, StopReason::ToolUse) else { panic!() };
-    let yes = Input::OwnerSaid { call: question.call, answer: Asked::RestOfTurn };
+    let yes = Input::OwnerSaid { call: question.call, answer: OwnerAnswer::RestOfTurn };
     let Step::RunTools(permits) = turn.step(at(3), yes) else { panic!() };
     assert_eq!(permits.len(), 2);
     ended(&mut turn, "c-1", true);
@@ -127,8 +127,8 @@ fn an_owner_who_allows_the_rest_of_a_turn_is_not_asked_again() {
 }
 
 #[test]
-fn where_the_owner_is_not_there_a_tainted_turn_is_refused_and_told_why() {
-    for presence in [Presence::Somebody, Presence::Nobody] {
+fn tainted_turn_without_owner_is_refused_with_reason() {
+    for presence in [Presence::Interactive, Presence::Unattended] {
         let mut tainted = rules(presence);
         tainted.taint.add(TaintSource::Outside(Origin::group("mallory")));
         let mut turn = begun(tainted);
@@ -140,7 +140,7 @@ fn where_the_owner_is_not_there_a_tainted_turn_is_refused_and_told_why() {
 }
 
 #[test]
-fn an_owner_who_does_not_answer_has_said_no() {
+fn unanswered_confirmation_is_a_refusal() {
     let mut tainted = rules(Presence::Owner);
     tainted.taint.add(TaintSource::History);
     let mut turn = begun(tainted);
@@ -152,7 +152,7 @@ fn an_owner_who_does_not_answer_has_said_no() {
 }
 
 #[test]
-fn a_tool_that_is_not_there_or_is_called_wrongly_or_too_often_is_refused_in_words() {
+fn unknown_invalid_and_excess_tool_calls_are_refused() {
     let mut turn = begun(rules(Presence::Owner));
     call(&mut turn, "c-1", "lok");
     call(&mut turn, "c-2", "edit");
@@ -173,7 +173,7 @@ fn a_tool_that_is_not_there_or_is_called_wrongly_or_too_often_is_refused_in_word
 }
 
 #[test]
-fn a_thousand_tool_calls_are_cut_off_at_the_limit_and_all_have_an_answer() {
+fn excess_tool_calls_are_refused_and_all_get_results() {
     let mut turn = begun(rules(Presence::Owner));
     for number in 0..1_000 {
         call(&mut turn, &format!("c-{number}"), "look");
@@ -188,9 +188,9 @@ fn a_thousand_tool_calls_are_cut_off_at_the_limit_and_all_have_an_answer() {
 }
 
 #[test]
-fn a_model_that_goes_round_in_circles_is_told_to_come_to_an_end_and_then_stopped() {
+fn round_limit_warns_the_model_and_then_stops() {
     let limits = TurnLimits { rounds: 2, ..TurnLimits::default() };
-    let mut turn = begun(Rules { limits, ..rules(Presence::Owner) });
+    let mut turn = begun(TurnRules { limits, ..rules(Presence::Owner) });
     for id in ["c-1", "c-2"] {
         call(&mut turn, id, "look");
         assert!(matches!(stop(&mut turn, StopReason::ToolUse), Step::RunTools(_)));
@@ -203,8 +203,8 @@ fn a_model_that_goes_round_in_circles_is_told_to_come_to_an_end_and_then_stopped
 }
 
 #[test]
-fn retries_wait_longer_each_time_and_then_the_error_is_shown() {
-    let mut turn = begun(rules(Presence::Somebody));
+fn retries_back_off_and_then_show_the_error() {
+    let mut turn = begun(rules(Presence::Interactive));
     let mut now = 0;
     for delay in [1, 2, 4] {
         let Step::Wait(Wait::Until(waiting)) = fails(&mut turn, now, ErrorKind::RateLimited, Some(429))
@@ -222,12 +222,12 @@ fn retries_wait_longer_each_time_and_then_the_error_is_shown() {
     let failure = ending.failure.unwrap();
     assert_eq!(failure.code, ErrorCategory::ProviderTransient);
     let detail = failure.detail.for_record();
-    assert!(detail.ends_with("send the message again in a while"), "{detail}");
+    assert!(detail.ends_with("send the message again later"), "{detail}");
 }
 
 #[test]
-fn where_nobody_waits_the_message_goes_back_into_its_queue_and_is_tried_again_later() {
-    let mut turn = begun(rules(Presence::Nobody));
+fn unattended_message_is_requeued_and_retried_later() {
+    let mut turn = begun(rules(Presence::Unattended));
     let mut now = 0;
     for _ in 0..3 {
         fails(&mut turn, now, ErrorKind::RateLimited, Some(429));
@@ -240,28 +240,28 @@ fn where_nobody_waits_the_message_goes_back_into_its_queue_and_is_tried_again_la
     assert_eq!((waiting.queued, waiting.until), (true, at(now + 60)));
     let again = turn.step(at(now + 60), Input::Tick);
     assert_eq!(again, Step::CallModel(CallModel { round: 1, attempt: 0, requeues: 1 }));
-    words(&mut turn, "Here I am.");
+    receive_text(&mut turn, "Here I am.");
     assert!(matches!(stop(&mut turn, StopReason::EndTurn), Step::Done(Ending { failure: None, .. })));
 }
 
 #[test]
-fn a_stream_that_dies_behind_three_words_goes_on_there_and_does_not_begin_again() {
-    let mut turn = begun(rules(Presence::Somebody));
-    words(&mut turn, "three words so");
+fn broken_stream_is_continued_after_its_partial_text() {
+    let mut turn = begun(rules(Presence::Interactive));
+    receive_text(&mut turn, "three words so");
     assert!(matches!(fails(&mut turn, 1, ErrorKind::BrokenStream, None), Step::Wait(Wait::Until(_))));
     assert!(matches!(turn.step(at(3), Input::Tick), Step::CallModel(CallModel { round: 1, attempt: 1, .. })));
-    let told: Vec<_> = turn.said().iter().map(|said| said.role).collect();
-    assert_eq!(told, [crate::message::Role::Assistant, crate::message::Role::System]);
-    words(&mut turn, "far and more.");
+    let roles: Vec<_> = turn.messages().iter().map(|said| said.role).collect();
+    assert_eq!(roles, [crate::message::Role::Assistant, crate::message::Role::System]);
+    receive_text(&mut turn, "far and more.");
     stop(&mut turn, StopReason::EndTurn);
     assert_eq!(turn.answer(), "three words so\n\nfar and more.");
 }
 
 #[test]
-fn a_conversation_that_is_too_long_is_compacted_until_it_fits_or_often_enough() {
+fn overlong_conversation_is_compacted_up_to_a_limit() {
     let summary = Usage { input: 7, output: 3, ..Usage::default() };
     for (times, fits) in [(1, true), (2, true), (16, true), (16, false)] {
-        let mut turn = begun(rules(Presence::Somebody));
+        let mut turn = begun(rules(Presence::Interactive));
         for before in 0..times {
             assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact, "{before}");
             let usage = turn.usage();
@@ -269,7 +269,7 @@ fn a_conversation_that_is_too_long_is_compacted_until_it_fits_or_often_enough() 
             assert_eq!(turn.usage(), usage + summary, "the summary is the turn's");
         }
         let step = if fits {
-            words(&mut turn, "Now it fits.");
+            receive_text(&mut turn, "Now it fits.");
             stop(&mut turn, StopReason::EndTurn)
         } else {
             fails(&mut turn, 3, ErrorKind::ContextTooLong, Some(400))
@@ -280,8 +280,8 @@ fn a_conversation_that_is_too_long_is_compacted_until_it_fits_or_often_enough() 
 }
 
 #[test]
-fn a_conversation_that_can_get_no_shorter_fails_at_once() {
-    let mut turn = begun(rules(Presence::Somebody));
+fn failed_compaction_fails_the_turn() {
+    let mut turn = begun(rules(Presence::Interactive));
     for shorter in [true, false] {
         assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
         let result = if shorter { Ok(Usage::default()) } else { Err("nothing left".to_owned()) };
@@ -291,24 +291,24 @@ fn a_conversation_that_can_get_no_shorter_fails_at_once() {
 }
 
 #[test]
-fn a_turn_cut_off_while_it_was_compacted_calls_again_and_sees() {
-    let mut turn = begun(rules(Presence::Somebody));
+fn resume_during_compaction_calls_the_model() {
+    let mut turn = begun(rules(Presence::Interactive));
     assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
     assert!(matches!(turn.step(at(2), Input::Resumed), Step::CallModel(_)));
     assert_eq!(fails(&mut turn, 3, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
 }
 
 #[test]
-fn a_wrong_key_fails_at_once() {
-    let mut turn = begun(rules(Presence::Nobody));
+fn wrong_key_fails_immediately() {
+    let mut turn = begun(rules(Presence::Unattended));
     let Step::Done(ending) = fails(&mut turn, 1, ErrorKind::Authentication, Some(401)) else { panic!() };
     assert_eq!(ending.failure.map(|failure| failure.code), Some(ErrorCategory::ProviderPermanent));
 }
 
 #[test]
-fn time_that_is_up_ends_a_turn_and_what_was_shown_is_kept() {
-    let mut turn = begun(rules(Presence::Somebody));
-    words(&mut turn, "So far");
+fn timeout_ends_the_turn_and_keeps_shown_text() {
+    let mut turn = begun(rules(Presence::Interactive));
+    receive_text(&mut turn, "So far");
     let Step::Done(ending) = turn.step(at(600), Input::Tick) else { panic!() };
     assert_eq!(ending.failure.map(|failure| failure.code), Some(ErrorCategory::Limit));
     assert_eq!(turn.answer(), "So far");

@@ -1,92 +1,97 @@
-//! What a turn has done, step by step, and what becomes of it after a crash. A step is written before the next thing is
-//! begun, so what the journal does not say has not been begun. Decides only; the store writes.
+//! The journal of a turn, and the decision after a crash. Each step is written before the next action starts
+//! (write-ahead), so an action without a step has not started. Does no IO.
 
 mod after_crash;
 mod state;
 mod step;
 
-pub use after_crash::{AfterCrash, WhyReported};
+pub use after_crash::{AfterCrash, ReportReason};
 pub use state::{Outcome, TurnState};
-pub use step::{PromptBuilt, Step, ToolResult};
+pub use step::{JournalStep, PromptBuilt, ToolResult};
 
 use crate::id::CallId;
 
-/// The steps of a turn, in order; the first is number 1.
+/// The steps of a turn, in order, numbered from 1.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Journal {
-    steps: Vec<Step>,
+    steps: Vec<JournalStep>,
 }
 
-/// Where a step goes that somebody wants written at a number.
+/// Where a step is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// Behind the last one.
+pub enum StepPlacement {
+    /// After the last one.
     Next,
-    /// It stands there already, word for word.
+    /// It is already there, unchanged.
     Already,
 }
 
-/// Why a step can't be written.
+/// Why a step cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StepRefused {
-    /// There is another one.
-    #[error("another step stands there")]
+    /// Another step has this number.
+    #[error("another step has this number")]
     Taken,
-    /// Those before it are missing.
+    /// Earlier steps are missing.
     #[error("the next step is {next}")]
     Gap {
-        /// The number that is free.
+        /// The next free number.
         next: u64,
     },
-    /// It is written when the turn begins or ends, with what belongs to it, and not by itself.
+    /// The step is only written together with the start or end of a turn.
     #[error("`{kind}` is written when a turn begins or ends")]
     NotByItself {
-        /// Its kind.
+        /// The kind of the step.
         kind: String,
     },
 }
 
-/// Decides where `step` goes, if its writer thinks that it is step `number`. `next` is the number that is free, and
-/// `there` the step that stands at `number`.
+/// Decides where `step` goes, if its writer expects it to be step `number`. `next` is the next free number, and `there`
+/// is the existing step `number`.
 ///
 /// # Errors
-/// If another step stands there, or steps before it are missing.
-pub fn place(number: u64, step: &Step, next: u64, there: Option<&Step>) -> Result<Place, StepRefused> {
+/// If another step has this number, or earlier steps are missing.
+pub fn place_step(
+    number: u64,
+    step: &JournalStep,
+    next: u64,
+    there: Option<&JournalStep>,
+) -> Result<StepPlacement, StepRefused> {
     if matches!(step.kind(), "accepted" | "replied") {
         return Err(StepRefused::NotByItself { kind: step.kind().to_owned() });
     }
     match there {
-        Some(there) if there == step => Ok(Place::Already),
+        Some(there) if there == step => Ok(StepPlacement::Already),
         Some(_) => Err(StepRefused::Taken),
-        None if number == next => Ok(Place::Next),
+        None if number == next => Ok(StepPlacement::Next),
         None => Err(StepRefused::Gap { next }),
     }
 }
 
 impl Journal {
-    /// The journal with these steps.
+    /// A journal with these steps.
     #[must_use]
-    pub fn new(steps: Vec<Step>) -> Self {
+    pub fn new(steps: Vec<JournalStep>) -> Self {
         Self { steps }
     }
 
     /// The steps, in order.
     #[must_use]
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[JournalStep] {
         &self.steps
     }
 
-    /// The number of the step that is written next.
+    /// The number of the next step.
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.steps.len() as u64 + 1
     }
 
-    /// What a call of a tool gave, if it has ended: a turn that is resumed takes it from here and does not call again.
+    /// The result of a finished tool call: a resumed turn uses it instead of calling again.
     #[must_use]
     pub fn result_of(&self, wanted: &CallId) -> Option<&ToolResult> {
         self.steps.iter().rev().find_map(|step| match step {
-            Step::ToolFinished(result) if result.call == *wanted => Some(result),
+            JournalStep::ToolFinished(result) if result.call == *wanted => Some(result),
             _ => None,
         })
     }

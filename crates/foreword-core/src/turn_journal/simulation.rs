@@ -1,5 +1,4 @@
-//! Runs made-up turns in a made-up world that crashes at any moment, between any two things a node does, and looks at
-//! what has become of the world.
+//! Simulates turns with crashes between any two actions of a node, and checks the resulting state.
 
 use std::collections::BTreeMap;
 
@@ -10,37 +9,37 @@ use crate::id::MessageId;
 use crate::message::Usage;
 use foreword_prompt::text::ContentHash;
 
-/// Which tools the model calls, round after round, and whether each changes something.
+/// The tools called in each round, and whether each has side effects.
 type Rounds = Vec<Vec<bool>>;
 
-/// What lasts when a node dies: the journal, and what tools have done.
+/// The state that survives a crash: the journal and the effects of tools.
 #[derive(Debug, Default)]
 struct World {
-    journal: Vec<Step>,
+    journal: Vec<JournalStep>,
     runs: BTreeMap<String, u32>,
     ended: Option<End>,
-    /// How many more things can be done before the node dies.
+    /// How many more actions the node executes before it dies.
     life: usize,
 }
 
 #[derive(Debug, PartialEq)]
 enum End {
     Answered,
-    Reported(WhyReported),
+    Reported(ReportReason),
 }
 
-/// The node is dead.
+/// The node has died.
 struct Crash;
 
 impl World {
-    /// One thing is done; behind it, or before it, the node may die.
+    /// Executes one action; the node may die before or after it.
     fn act(&mut self, what: impl FnOnce(&mut Self)) -> Result<(), Crash> {
         self.life = self.life.checked_sub(1).ok_or(Crash)?;
         what(self);
         Ok(())
     }
 
-    fn record(&mut self, step: Step) -> Result<(), Crash> {
+    fn record(&mut self, step: JournalStep) -> Result<(), Crash> {
         self.act(|world| world.journal.push(step))
     }
 
@@ -48,12 +47,12 @@ impl World {
         self.act(|world| *world.runs.entry(id.to_string()).or_default() += 1)
     }
 
-    /// What a node does with a turn, from wherever its journal stands.
+    /// Runs a turn from the state of its journal.
     fn drive(&mut self, rounds: &Rounds, at_once: bool) -> Result<(), Crash> {
         let has = |world: &Self, kind| world.journal.iter().filter(|step| step.kind() == kind).count();
         if has(self, "prompt_built") == 0 {
             let (fingerprint, layer_versions) = (ContentHash::of("x"), BTreeMap::new());
-            self.record(Step::PromptBuilt(PromptBuilt { fingerprint, epoch: 1, layer_versions }))?;
+            self.record(JournalStep::PromptBuilt(PromptBuilt { fingerprint, epoch: 1, layer_versions }))?;
         }
         for (number, round) in rounds.iter().enumerate() {
             if has(self, "call") == number {
@@ -65,14 +64,14 @@ impl World {
             self.call()?;
         }
         self.act(|world| {
-            world.journal.push(Step::Replied { messages: Vec::new() });
+            world.journal.push(JournalStep::Replied { messages: Vec::new() });
             world.ended = Some(End::Answered);
         })
     }
 
     fn call(&mut self) -> Result<(), Crash> {
         let (model, content) = ("offline/echo".to_owned(), Vec::new());
-        self.record(Step::Call { model, content, usage: Usage::default() })
+        self.record(JournalStep::Call { model, content, usage: Usage::default() })
     }
 
     fn tools(&mut self, round: usize, tools: &[bool], at_once: bool) -> Result<(), Crash> {
@@ -84,14 +83,14 @@ impl World {
             .collect();
         for together in open.chunks(if at_once { tools.len().max(1) } else { 1 }) {
             for (call, side_effects) in together.iter().cloned() {
-                self.record(Step::ToolStarted { call, tool: "tool".to_owned(), side_effects })?;
+                self.record(JournalStep::ToolStarted { call, tool: "tool".to_owned(), side_effects })?;
             }
             for (call, _) in together {
                 self.run_tool(call)?;
             }
             for (call, _) in together.iter().cloned() {
                 let result = ToolResult { call, content: String::new(), is_error: false };
-                self.record(Step::ToolFinished(result))?;
+                self.record(JournalStep::ToolFinished(result))?;
             }
         }
         Ok(())
@@ -102,16 +101,16 @@ fn id(round: usize, number: usize) -> CallId {
     CallId::new(format!("c-{round}-{number}")).unwrap()
 }
 
-/// Runs a turn on node after node; each lives as long as `lives` says, and the last for ever.
+/// Runs a turn on a sequence of nodes with these lifetimes; the last node never dies.
 fn run(rounds: &Rounds, at_once: bool, lives: &[usize], limit: u32) -> World {
-    let accepted = Step::Accepted { messages: vec![MessageId::new("m-1").unwrap()] };
+    let accepted = JournalStep::Accepted { messages: vec![MessageId::new("m-1").unwrap()] };
     let mut world = World { journal: vec![accepted], ..World::default() };
     for (attempts, life) in (1..).zip(lives.iter().copied().chain([usize::MAX])) {
         world.life = life;
         if attempts > 1
             && let AfterCrash::Report(why) = Journal::new(world.journal.clone()).after_crash(attempts, limit)
         {
-            // The node that reports can die before it has.
+            // The reporting node can die too.
             if world.act(|world| world.ended = Some(End::Reported(why))).is_ok() {
                 return world;
             }
@@ -130,7 +129,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn no_crash_runs_an_effect_twice_or_leaves_a_message_without_an_answer_or_a_report(
+    fn crash_repeats_no_effect_and_leaves_no_message_unreported(
         rounds in rounds(),
         at_once in any::<bool>(),
         lives in prop::collection::vec(0..30_usize, 0..6),
@@ -148,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn a_turn_whose_tools_only_look_is_always_answered(
+    fn read_only_turns_are_always_answered(
         rounds in rounds(),
         lives in prop::collection::vec(0..30_usize, 0..6),
     ) {
@@ -158,16 +157,16 @@ proptest! {
 }
 
 #[test]
-fn a_crash_behind_every_single_step_ends_well() {
+fn crash_after_each_step_is_handled() {
     let rounds = vec![vec![false, true], vec![true]];
     let (mut answered, mut reported) = (0, 0);
     for life in 0..14 {
         match run(&rounds, false, &[life], 3).ended {
             Some(End::Answered) => answered += 1,
-            Some(End::Reported(WhyReported::Tool { .. })) => reported += 1,
+            Some(End::Reported(ReportReason::Tool { .. })) => reported += 1,
             other => panic!("after {life} steps: {other:?}"),
         }
     }
-    // Each of the two effects can be cut off before it is done, and between that and its record.
+    // Each of the two effects can be interrupted before it happens, and before it is recorded.
     assert_eq!((answered, reported), (10, 4));
 }

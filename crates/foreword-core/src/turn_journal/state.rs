@@ -1,24 +1,24 @@
-//! What a turn is: under way, or how it ended.
+//! The state of a turn.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::word::UnknownWord;
+use crate::string_enum::UnknownValue;
 
-/// Where a turn stands.
+/// The state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TurnState {
-    /// Under way, or waiting to be resumed.
+    /// Running, or waiting to be resumed.
     Running,
-    /// It ended.
+    /// Ended.
     Ended(Outcome),
-    /// It was cut off and may not be run again; the conversation was told.
+    /// Interrupted and not resumable; the conversation has a notice.
     Interrupted,
 }
 
-/// How a turn ended that was not cut off.
+/// How a turn ended that was not interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -26,12 +26,12 @@ pub enum Outcome {
     Done,
     /// With an error.
     Failed,
-    /// Somebody said stop.
+    /// Cancelled by a user.
     Cancelled,
 }
 
 impl TurnState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 5] = [
         Self::Running,
         Self::Ended(Outcome::Done),
@@ -40,7 +40,7 @@ impl TurnState {
         Self::Interrupted,
     ];
 
-    /// The word it is stored as.
+    /// The stored value.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -60,10 +60,10 @@ impl fmt::Display for TurnState {
 }
 
 impl FromStr for TurnState {
-    type Err = UnknownWord;
+    type Err = UnknownValue;
 
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+    fn from_str(word: &str) -> Result<Self, UnknownValue> {
         let found = Self::ALL.into_iter().find(|state| state.as_str() == word);
-        found.ok_or_else(|| UnknownWord { what: "state of a turn", word: word.to_owned() })
+        found.ok_or_else(|| UnknownValue { what: "turn state", word: word.to_owned() })
     }
 }

@@ -1,4 +1,4 @@
-//! One step of a turn, and its stored form.
+//! A step of a turn, and its stored form.
 
 use std::collections::BTreeMap;
 
@@ -9,80 +9,80 @@ use serde_json::Value;
 use crate::id::{CallId, MessageId};
 use crate::message::{ContentBlock, Usage};
 
-/// Something a turn has done. Stored as JSON with its `kind`; a kind that only a newer Foreword knows is kept as it is.
+/// A step of a turn. Stored as JSON with its `kind`; unknown kinds of newer versions are preserved.
 ///
 /// ```
-/// use foreword_core::turn_journal::Step;
+/// use foreword_core::turn_journal::JournalStep;
 /// let text = r#"{"kind":"tool_started","call":"c-1","tool":"bash","side_effects":true}"#;
-/// let step: Step = serde_json::from_str(text).unwrap();
+/// let step: JournalStep = serde_json::from_str(text).unwrap();
 /// assert_eq!(step.kind(), "tool_started");
-/// let newer: Step = serde_json::from_str(r#"{"kind":"dreamt","of":"sheep"}"#).unwrap();
+/// let newer: JournalStep = serde_json::from_str(r#"{"kind":"dreamt","of":"sheep"}"#).unwrap();
 /// assert_eq!(newer.kind(), "dreamt");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Step {
-    /// The turn has taken up messages, and owes them an answer.
+pub enum JournalStep {
+    /// The turn has taken up messages and has to answer them.
     Accepted {
-        /// Which.
+        /// The messages.
         messages: Vec<MessageId>,
     },
-    /// The prompt is made.
+    /// The prompt was built.
     PromptBuilt(PromptBuilt),
-    /// A model was called and has answered.
+    /// A model call has ended.
     Call {
-        /// Which model.
+        /// The model.
         model: String,
-        /// What it said.
+        /// The answer.
         content: Vec<ContentBlock>,
-        /// What it took.
+        /// The usage.
         usage: Usage,
     },
-    /// A tool is about to be called.
+    /// A tool call starts.
     ToolStarted {
-        /// Which call.
+        /// The call.
         call: CallId,
         /// The tool.
         tool: String,
-        /// Whether it changes something in the world, so that calling it again is not the same as calling it once.
+        /// Whether it has side effects, so that repeating it is not safe.
         side_effects: bool,
     },
-    /// A tool has ended.
+    /// A tool call has ended.
     ToolFinished(ToolResult),
-    /// The answer is in the conversation.
+    /// The answer was added to the conversation.
     Replied {
-        /// The messages it consists of.
+        /// Its messages.
         messages: Vec<MessageId>,
     },
-    /// What this version does not know.
+    /// A step that this version does not know.
     #[serde(untagged)]
     Other(Value),
 }
 
-/// Which prompt a turn was run on.
+/// The prompt of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptBuilt {
     /// The fingerprint of its frozen text.
     pub fingerprint: ContentHash,
     /// The number of its epoch.
     pub epoch: u64,
-    /// The versions of the mutable layers in it, by layer.
+    /// The versions of its mutable layers.
     pub layer_versions: BTreeMap<String, u64>,
 }
 
-/// What a call of a tool gave.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// Which call.
+    /// The call.
     pub call: CallId,
-    /// What it gave.
+    /// The output.
     pub content: String,
     /// Whether it failed.
     pub is_error: bool,
 }
 
-impl Step {
-    /// The word for what was done.
+impl JournalStep {
+    /// The kind of the step.
     #[must_use]
     pub fn kind(&self) -> &str {
         match self {

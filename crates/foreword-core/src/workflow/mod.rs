@@ -1,11 +1,10 @@
-//! A run of a workflow as a value: what comes next given how far its steps came, what to do with one that was cut off or
-//! failed, and which workflows may run within which. Runs nothing.
+//! A run of a workflow as a value: the next step, resuming an interrupted or failed run, and nesting. Runs nothing.
 
-mod chain;
+mod nesting;
 mod run;
 
-pub use chain::{ChainRefused, MAX_DEPTH, enter, way_back};
+pub use nesting::{ChainRefused, MAX_DEPTH, enter, find_cycle};
 pub use run::{
-    CannotResume, Changed, Next, OpenStep, PlannedStep, Reopen, Resume, StepRecord, StepState, in_doubt,
-    next, reopen, unchanged,
+    CannotResume, NextStep, OpenStep, PlannedStep, Reopen, Resume, StepChanged, StepRecord, StepState,
+    in_doubt, next, reopen, unchanged,
 };

@@ -1,152 +1,152 @@
-//! What comes next in a run, given the steps of its workflow and how far each came. A step that is done is never done
-//! again; one that may have changed the world and was cut off is left for somebody to look at.
+//! Decides the next step of a workflow run. A finished step is never repeated; an interrupted step with side effects
+//! needs a decision by a person.
 
 use std::fmt;
 
 use foreword_prompt::text::ContentHash;
 
-/// A step as the workflow has it.
+/// A step of the workflow definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedStep {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The hash of all it says.
+    /// The hash of its definition.
     pub definition: ContentHash,
 }
 
-/// How far a step of a run came.
+/// The record of a step of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepRecord {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The hash of all it said when it was begun, if that is known.
+    /// The hash of its definition when it was started, if known.
     pub definition: Option<ContentHash>,
-    /// How far it came.
+    /// The state.
     pub state: StepState,
-    /// How often it was begun anew; 1 the first time.
+    /// The number of starts.
     pub attempts: u64,
-    /// Whether doing it twice is not the same as doing it once.
+    /// Whether it has side effects.
     pub side_effects: bool,
 }
 
-/// How far a step came.
+/// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepState {
-    /// It was begun, and nothing is known of its end.
+    /// Started; its end is unknown.
     Begun,
-    /// It is done, or somebody has decided to go on without it.
+    /// Finished, or skipped by a person.
     Done,
-    /// It failed.
+    /// Failed.
     Failed,
 }
 
 /// What comes next in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
-    /// Do this step; the first is 0.
+pub enum NextStep {
+    /// Run this step.
     Do {
-        /// Which.
+        /// The index, from 0.
         index: usize,
-        /// Which try of it.
+        /// The number of the attempt.
         attempt: u64,
     },
     /// This step failed, so the run has failed.
     Failed {
-        /// Which.
+        /// The index of the step.
         index: usize,
     },
-    /// This step was cut off and may have taken effect: the run can't go on by itself.
+    /// This step was interrupted and may have taken effect: the run cannot continue automatically.
     InDoubt {
-        /// Which.
+        /// The index of the step.
         index: usize,
     },
-    /// The run stands at this step, and the workflow has no such step any more.
+    /// The current step is no longer in the workflow.
     Gone {
-        /// Which.
+        /// The index of the step.
         index: usize,
     },
-    /// All is done.
+    /// All steps are finished.
     Finished,
 }
 
-/// What comes next, given `steps` as the workflow has them and `records` of those that were begun, in order.
+/// What comes next, given the `steps` of the workflow and the `records` of started steps, in order.
 ///
 /// ```
-/// use foreword_core::workflow::{Next, PlannedStep, next};
+/// use foreword_core::workflow::{NextStep, PlannedStep, next};
 /// use foreword_prompt::text::ContentHash;
 /// let steps = [PlannedStep { name: "fetch".to_owned(), definition: ContentHash::of("fetch") }];
-/// assert_eq!(next(&steps, &[]), Next::Do { index: 0, attempt: 1 });
+/// assert_eq!(next(&steps, &[]), NextStep::Do { index: 0, attempt: 1 });
 /// ```
 #[must_use]
-pub fn next(steps: &[PlannedStep], records: &[StepRecord]) -> Next {
+pub fn next(steps: &[PlannedStep], records: &[StepRecord]) -> NextStep {
     let open = records.iter().enumerate().find(|(_, record)| record.state != StepState::Done);
     match open {
-        Some((index, _)) if index >= steps.len() => Next::Gone { index },
+        Some((index, _)) if index >= steps.len() => NextStep::Gone { index },
         Some((index, record)) => match record.state {
-            StepState::Failed => Next::Failed { index },
-            StepState::Begun if record.side_effects => Next::InDoubt { index },
-            StepState::Begun | StepState::Done => Next::Do { index, attempt: record.attempts },
+            StepState::Failed => NextStep::Failed { index },
+            StepState::Begun if record.side_effects => NextStep::InDoubt { index },
+            StepState::Begun | StepState::Done => NextStep::Do { index, attempt: record.attempts },
         },
-        None if records.len() < steps.len() => Next::Do { index: records.len(), attempt: 1 },
-        None => Next::Finished,
+        None if records.len() < steps.len() => NextStep::Do { index: records.len(), attempt: 1 },
+        None => NextStep::Finished,
     }
 }
 
-/// A step that was done reads differently by now.
+/// A finished step whose definition has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("step {number} (`{name}`) is done, and the file says something else there by now")]
-pub struct Changed {
-    /// Its number; the first is 1.
+#[error("step {number} (`{name}`) is done, but its definition in the file has changed")]
+pub struct StepChanged {
+    /// The number of the step, from 1.
     pub number: usize,
-    /// Its name when it was done.
+    /// Its name when it finished.
     pub name: String,
 }
 
-/// Makes sure that the steps that are done read as they did then.
+/// Checks that the definitions of finished steps are unchanged.
 ///
 /// # Errors
-/// The first that does not.
-pub fn unchanged(steps: &[PlannedStep], records: &[StepRecord]) -> Result<(), Changed> {
+/// The first changed step.
+pub fn unchanged(steps: &[PlannedStep], records: &[StepRecord]) -> Result<(), StepChanged> {
     for (index, record) in records.iter().enumerate().filter(|(_, record)| record.state == StepState::Done) {
         let same = steps.get(index).is_some_and(|step| {
             step.name == record.name && record.definition.is_none_or(|then| then == step.definition)
         });
         if !same {
-            return Err(Changed { number: index + 1, name: record.name.clone() });
+            return Err(StepChanged { number: index + 1, name: record.name.clone() });
         }
     }
     Ok(())
 }
 
-/// How somebody wants a run that failed to go on.
+/// How to resume a failed run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Resume {
-    /// By doing the failed step again, if that is safe.
+    /// Repeat the failed step if that is safe.
     #[default]
     Plain,
-    /// By doing it again, whatever it may have done.
+    /// Repeat it in any case.
     Redo,
-    /// Without it.
+    /// Skip it.
     Skip,
 }
 
-/// What to change before a failed run can go on.
+/// The change that resumes a failed run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reopen {
-    /// Nothing but the run itself: no step is open.
+    /// None: no step is open.
     AsItIs,
-    /// The step with this number is begun anew.
+    /// Start the step with this number again.
     Again(u64),
-    /// The step with this number counts as done, with nothing to show.
+    /// Mark the step with this number as finished, without a result.
     Without(u64),
 }
 
-/// The step at which a run stands.
+/// The current step of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenStep {
-    /// Its number; the first is 1.
+    /// The number, from 1.
     pub number: u64,
-    /// Its name.
+    /// The name.
     pub name: String,
 }
 
@@ -156,18 +156,18 @@ impl fmt::Display for OpenStep {
     }
 }
 
-/// Why a run can't be resumed that way.
+/// Why a run cannot be resumed that way.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CannotResume {
     /// The step may have taken effect.
-    #[error("{0} was cut off and may have taken effect: see what it did, then do it again or skip it")]
+    #[error("{0} was interrupted and may have taken effect: check what it did, then repeat or skip it")]
     InDoubt(OpenStep),
-    /// There is none to be skipped.
+    /// There is no failed step to skip.
     #[error("no step has failed, so there is none to skip")]
     NothingToSkip,
 }
 
-/// The step that was cut off and may have taken effect, if the run stands at one.
+/// The interrupted step that may have taken effect, if it is the current one.
 ///
 /// ```
 /// use foreword_core::workflow::in_doubt;
@@ -180,10 +180,10 @@ pub fn in_doubt(records: &[StepRecord]) -> Option<OpenStep> {
     in_doubt.then(|| OpenStep { number, name: record.name.clone() })
 }
 
-/// What to change before a run that ended before its end can go on the way somebody wants.
+/// The change that resumes a run as requested.
 ///
 /// # Errors
-/// If a step may have taken effect and nobody has said what to do about it, or there is nothing to skip.
+/// If a step may have taken effect and `how` does not say what to do, or there is nothing to skip.
 pub fn reopen(records: &[StepRecord], how: Resume) -> Result<Reopen, CannotResume> {
     let mut numbered = (1_u64..).zip(records);
     let Some((number, _)) = numbered.find(|(_, record)| record.state != StepState::Done) else {
@@ -213,35 +213,35 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_next_follows_from_how_far_each_step_came() {
+    fn next_step_follows_from_the_records() {
         use StepState::{Begun, Done, Failed};
         let plan = steps(&["a", "b"]);
         for (records, expected) in [
-            (vec![], Next::Do { index: 0, attempt: 1 }),
-            (vec![record("a", Done, true)], Next::Do { index: 1, attempt: 1 }),
-            (vec![record("a", Begun, false)], Next::Do { index: 0, attempt: 2 }),
-            (vec![record("a", Begun, true)], Next::InDoubt { index: 0 }),
-            (vec![record("a", Done, true), record("b", Failed, true)], Next::Failed { index: 1 }),
-            (vec![record("a", Done, true), record("b", Done, false)], Next::Finished),
+            (vec![], NextStep::Do { index: 0, attempt: 1 }),
+            (vec![record("a", Done, true)], NextStep::Do { index: 1, attempt: 1 }),
+            (vec![record("a", Begun, false)], NextStep::Do { index: 0, attempt: 2 }),
+            (vec![record("a", Begun, true)], NextStep::InDoubt { index: 0 }),
+            (vec![record("a", Done, true), record("b", Failed, true)], NextStep::Failed { index: 1 }),
+            (vec![record("a", Done, true), record("b", Done, false)], NextStep::Finished),
         ] {
             assert_eq!(next(&plan, &records), expected, "{records:?}");
         }
     }
 
     #[test]
-    fn a_step_that_is_no_longer_in_the_file_is_not_done() {
+    fn removed_steps_do_not_run() {
         use StepState::{Begun, Done, Failed};
         let plan = steps(&["a"]);
         for open in [record("b", Begun, false), record("b", Begun, true), record("b", Failed, false)] {
             let records = [record("a", Done, false), open];
-            assert_eq!(next(&plan, &records), Next::Gone { index: 1 }, "{records:?}");
+            assert_eq!(next(&plan, &records), NextStep::Gone { index: 1 }, "{records:?}");
         }
         let skipped = [record("a", Done, false), record("b", Done, false)];
-        assert_eq!(next(&plan, &skipped), Next::Finished);
+        assert_eq!(next(&plan, &skipped), NextStep::Finished);
     }
 
     #[test]
-    fn a_step_that_may_have_taken_effect_needs_a_word_before_it_is_done_again() {
+    fn interrupted_effects_need_a_decision() {
         use StepState::{Begun, Done, Failed};
         let doubt = [record("a", Done, false), record("b", Begun, true)];
         let open = OpenStep { number: 2, name: "b".to_owned() };
@@ -256,14 +256,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_change_where_nothing_is_done_yet() {
+    fn unfinished_steps_may_change() {
         let records = [record("a", StepState::Done, false), record("b", StepState::Failed, false)];
         assert_eq!(unchanged(&steps(&["a", "other", "more"]), &records), Ok(()));
         let changed = unchanged(&steps(&["other", "b"]), &records).unwrap_err();
-        assert_eq!(
-            changed.to_string(),
-            "step 1 (`a`) is done, and the file says something else there by now"
-        );
+        assert_eq!(changed.to_string(), "step 1 (`a`) is done, but its definition in the file has changed");
         assert!(unchanged(&[], &records).is_err());
     }
 
@@ -281,9 +278,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_is_done_is_done_again_and_nothing_in_doubt_by_itself(records in any_records()) {
+        fn completed_steps_never_rerun_and_uncertain_ones_need_commands(records in any_records()) {
             let plan = steps(&["x"; 4]);
-            if let Next::Do { index, .. } = next(&plan, &records) {
+            if let NextStep::Do { index, .. } = next(&plan, &records) {
                 prop_assert!(index < plan.len());
                 let harmless = |record: &StepRecord| record.state == StepState::Begun && !record.side_effects;
                 prop_assert!(records.get(index).is_none_or(harmless));

@@ -1,13 +1,13 @@
-//! An event as a line of the log.
+//! Formats an event as a log line.
 
 use foreword_core::event::Event;
 use foreword_core::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::object::{LONGEST_LINE, LONGEST_PAYLOAD, line_up_to};
+use super::object::{MAX_LINE_LEN, MAX_PAYLOAD_LEN, line_up_to};
 use crate::redact::Redacted;
 
-/// The event as one line of JSON, its end included.
+/// The event as one line of JSON, with its line end.
 ///
 /// ```
 /// # use foreword_core::event::{Event, EventType};
@@ -23,12 +23,12 @@ use crate::redact::Redacted;
 /// ```
 #[must_use]
 pub fn line_of(event: &Redacted) -> String {
-    line_within(event, LONGEST_LINE)
+    line_within(event, MAX_LINE_LEN)
 }
 
-/// The same for a payload, which may be longer.
+/// The same for a payload, with a larger limit.
 pub(super) fn line_of_payload(event: &Redacted) -> String {
-    line_within(event, LONGEST_PAYLOAD)
+    line_within(event, MAX_PAYLOAD_LEN)
 }
 
 fn line_within(event: &Redacted, longest: usize) -> String {
@@ -42,7 +42,7 @@ fn line_within(event: &Redacted, longest: usize) -> String {
     }
 }
 
-/// A point in time as lines have it: to the millisecond, in UTC.
+/// A timestamp in the log's format: UTC, with milliseconds.
 pub(super) fn shown_time(at: Timestamp) -> Value {
     Value::from(format!("{:.3}", jiff::Timestamp::from(at)))
 }

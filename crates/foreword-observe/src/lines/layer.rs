@@ -1,4 +1,4 @@
-//! The layer that makes lines: of each event one, and of each thing a library says one.
+//! The layer that formats log lines from our events and from library output.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::carrier::{PAYLOAD_TARGET, TARGET, Unpack};
 use crate::human::Human;
 use crate::redact::Redactor;
 
-/// Something that takes lines. Must not wait, and has nobody to tell if it fails.
+/// Receives log lines. Must not block; it cannot report failures.
 pub trait LineSink: Send + Sync + 'static {
-    /// Takes a line, its end included.
+    /// Takes a line, with its line end.
     fn take(&self, line: String);
 }
 
@@ -29,17 +29,17 @@ impl<F: Fn(String) + Send + Sync + 'static> LineSink for F {
     }
 }
 
-/// For whom the lines are.
+/// The format of lines.
 #[derive(Debug, Clone)]
 pub enum LineForm {
-    /// For programs.
+    /// JSON.
     Json,
-    /// For people at a terminal.
+    /// Human-readable.
     Human(Human),
 }
 
 impl LineForm {
-    /// The line that tells of so many lines that are missing, its end included.
+    /// The line that reports `lost` dropped lines, with its line end.
     #[must_use]
     pub fn lost(&self, lost: u64, at: Timestamp) -> String {
         let error = format!("{lost} lines were lost: there was no room, or they could not be written");
@@ -58,7 +58,7 @@ impl LineForm {
     }
 }
 
-/// The layer in front of a [`LineSink`].
+/// The layer for a [`LineSink`].
 pub struct LineLayer<K> {
     sink: K,
     form: LineForm,
@@ -68,7 +68,7 @@ pub struct LineLayer<K> {
 }
 
 impl<K: LineSink> LineLayer<K> {
-    /// A layer that writes what `levels` lets through. What libraries say has no time of its own, and gets that of `clock`.
+    /// A layer that writes what `levels` admits. Library output has no timestamp, so it gets the time of `clock`.
     pub fn new(
         sink: K,
         form: LineForm,

@@ -1,5 +1,5 @@
-//! How much is written: our own events from a level on, and what libraries say only if it is a warning, unless everything
-//! is wanted.
+//! Log levels: our own events are filtered by a level; library output is limited to warnings, unless the level is the
+//! lowest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -13,48 +13,48 @@ use tracing_subscriber::layer::Context;
 
 use crate::carrier::TARGET;
 
-/// From which level on lines are written. Clones share one, which can be set while the program runs.
+/// The log level. Clones share it, and it can be changed at run time.
 ///
-/// As a layer above all others it keeps what libraries say away from them, where nobody would write it.
+/// As the outermost layer it disables library output that no other layer writes.
 #[derive(Debug, Clone)]
 pub struct Levels {
     lines: Arc<AtomicU8>,
-    /// From which level on spans of libraries are wanted by somebody who writes no lines.
+    /// The level of library spans for layers that do not write lines.
     spans: Option<Level>,
 }
 
 impl Levels {
-    /// Lines from `level` on.
+    /// Lines of `level` and above.
     #[must_use]
     pub fn new(level: Level) -> Self {
         Self { lines: Arc::new(AtomicU8::new(level as u8)), spans: None }
     }
 
-    /// The same, with spans of libraries from `level` on for whoever makes something of spans.
+    /// Also admits library spans of `level` and above, for layers that export spans.
     #[must_use]
     pub fn with_spans(self, level: Option<Level>) -> Self {
         Self { spans: level, ..self }
     }
 
-    /// From now on, lines from `level` on.
+    /// Changes the level.
     pub fn set(&self, level: Level) {
         self.lines.store(level as u8, Ordering::Relaxed);
     }
 
-    /// Whether a line of ours is written.
+    /// Whether one of our lines of this level is written.
     #[must_use]
     pub fn takes(&self, level: Level) -> bool {
         level as u8 >= self.lines.load(Ordering::Relaxed)
     }
 
-    /// Whether a library's line is written.
+    /// Whether a library's line of this level is written.
     #[must_use]
     pub fn takes_of_libraries(&self, level: Level) -> bool {
         self.takes(level) && (level >= Level::Warn || self.takes(Level::Debug))
     }
 }
 
-/// A level of `tracing` as ours.
+/// Converts a `tracing` level.
 pub(super) fn level_of(level: tracing::Level) -> Level {
     match level {
         tracing::Level::ERROR => Level::Error,
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_are_heard_from_warnings_on_unless_everything_is_wanted() {
+    fn library_output_needs_warning_unless_level_is_lowest() {
         let heard = |level| {
             let levels = Levels::new(level);
             let ours: Vec<Level> = Level::ALL.into_iter().filter(|level| levels.takes(*level)).collect();

@@ -1,5 +1,4 @@
-//! What libraries say through `tracing`, as lines of the log: under the names of the turn it was said in, and redacted as
-//! everything else.
+//! Formats `tracing` output of libraries as log lines, with the fields of the current turn, redacted.
 
 use std::error::Error;
 use std::fmt;
@@ -14,12 +13,12 @@ use tracing_subscriber::registry::LookupSpan;
 use super::entry::shown_time;
 use super::level::level_of;
 use super::object::line;
-use crate::names::TurnNames;
 use crate::redact::Redactor;
+use crate::turn_fields::TurnFields;
 
-/// The names of a turn as fields, without secrets.
-fn fields_of(names: &TurnNames, redactor: &Redactor) -> Vec<(&'static str, Value)> {
-    let TurnNames { session, turn, agent, user, channel, trace, span, .. } = names;
+/// The redacted fields of a turn.
+fn fields_of(names: &TurnFields, redactor: &Redactor) -> Vec<(&'static str, Value)> {
+    let TurnFields { session, turn, agent, user, channel, trace, span, .. } = names;
     let fields = [
         ("sessionId", Some(session.to_string())),
         ("userId", user.as_deref().map(str::to_owned)),
@@ -35,7 +34,7 @@ fn fields_of(names: &TurnNames, redactor: &Redactor) -> Vec<(&'static str, Value
     fields.into_iter().filter_map(shown).collect()
 }
 
-/// What a library has said as a line, its end included.
+/// A library's event as a line, with its line end.
 pub(super) fn line_of_library<S>(
     event: &Event<'_>,
     context: &Context<'_, S>,
@@ -45,7 +44,7 @@ pub(super) fn line_of_library<S>(
 where
     S: Subscriber + for<'s> LookupSpan<'s>,
 {
-    let mut said = Said::default();
+    let mut said = FieldCollector::default();
     event.record(&mut said);
     let mut own = Value::Object(said.0);
     redactor.value(&mut own);
@@ -57,7 +56,7 @@ where
         ("event", Value::from("log")),
     ];
     let mut spans = context.event_scope(event).into_iter().flatten();
-    let turn = spans.find_map(|span| span.extensions().get::<TurnNames>().cloned());
+    let turn = spans.find_map(|span| span.extensions().get::<TurnFields>().cloned());
     fields.extend(turn.iter().flat_map(|names| fields_of(names, redactor)));
     match own {
         Value::Object(own) => line(&fields, &own),
@@ -65,11 +64,11 @@ where
     }
 }
 
-/// The fields of something that was said.
+/// Collects the fields of a `tracing` event.
 #[derive(Debug, Default)]
-struct Said(Map<String, Value>);
+struct FieldCollector(Map<String, Value>);
 
-impl Visit for Said {
+impl Visit for FieldCollector {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.0.insert(field.name().to_owned(), Value::from(value));
     }

@@ -1,11 +1,11 @@
-//! The log as lines of JSON, one for each thing that happened. [`LineLayer`] makes them, of our events and of what libraries
-//! say; a [`LineSink`] takes them: a file that is turned over by date and size ([`mod@file`]), or standard output.
+//! The log as lines of JSON, one per event. [`LineLayer`] formats our events and library output; a [`LineSink`]
+//! receives the lines: a file with rotation by date and size ([`mod@file`]), or standard output.
 //!
-//! A line is an object with these names, as far as they are known: `ts`, `level`, `module`, `event`, `sessionId`, `userId`,
-//! `agentId`, `channel`, `turnId`, `traceId`, `spanId`, `parentSpanId`, `durationMs`, `inputTokens`, `outputTokens`,
-//! `totalTokens`, `cacheReadTokens`, `cacheWriteTokens`, `costUsd`, `error`, `promptFingerprint`, `layerVersions`; then the
-//! event's own fields. One of those that has a name of this list is left out if it says the same, and else stands under
-//! `metadata.` and its name.
+//! A line is an object with these fields, if known: `ts`, `level`, `module`, `event`, `sessionId`, `userId`, `agentId`,
+//! `channel`, `turnId`, `traceId`, `spanId`, `parentSpanId`, `durationMs`, `inputTokens`, `outputTokens`,
+//! `totalTokens`, `cacheReadTokens`, `cacheWriteTokens`, `costUsd`, `error`, `promptFingerprint`, `layerVersions`; then
+//! the event's own fields. An own field with a name of this list is omitted if its value is the same, and otherwise
+//! written as `metadata.` plus its name.
 
 mod entry;
 pub mod file;

@@ -1,32 +1,32 @@
-//! A JSON object that is written field by field, in the order they are given, on one line. Long values are cut until the
-//! line has a length that whoever reads it can bear.
+//! Writes a JSON object on one line, with its fields in the given order. Long values are truncated until the line fits
+//! the limit.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// The longest line, its end included.
-pub(super) const LONGEST_LINE: usize = 64 * 1024;
-/// The longest line with a payload.
-pub(super) const LONGEST_PAYLOAD: usize = 1024 * 1024;
-/// How long texts may be at most, when the line is too long: less and less, until it fits.
+/// The maximum length of a line, with its line end.
+pub(super) const MAX_LINE_LEN: usize = 64 * 1024;
+/// The maximum length of a line with a payload.
+pub(super) const MAX_PAYLOAD_LEN: usize = 1024 * 1024;
+/// The limits for strings when a line is too long, tried in order until it fits.
 const CAPS: [usize; 5] = [16 * 1024, 4 * 1024, 1024, 256, 64];
-/// How deep and wide what is cut may be, beside the length of its texts.
-const DEEPEST: usize = 16;
+/// The maximum depth of truncated values.
+const MAX_DEPTH: usize = 16;
 
-/// The line of these fields, its end included. Always an object, never longer than [`LONGEST_LINE`].
+/// The line of these fields, with its line end. Always a JSON object of at most [`MAX_LINE_LEN`] bytes.
 pub(super) fn line(fields: &[(&str, Value)], own: &Map<String, Value>) -> String {
-    line_up_to(fields, own, LONGEST_LINE)
+    line_up_to(fields, own, MAX_LINE_LEN)
 }
 
-/// The same, never longer than `longest`, which is [`LONGEST_LINE`] or more.
+/// The same with at most `longest` bytes; `longest` must be at least [`MAX_LINE_LEN`].
 pub(super) fn line_up_to(fields: &[(&str, Value)], own: &Map<String, Value>, longest: usize) -> String {
     let whole = written(fields, own, None);
     if whole.len() <= longest {
         return whole;
     }
     let cut = CAPS.iter().map(|cap| written(fields, own, Some(*cap))).find(|line| line.len() <= longest);
-    // Too many fields: what is known of every event is enough to find it by.
+    // Too many fields: write only the common ones.
     cut.unwrap_or_else(|| written(fields, &Map::new(), CAPS.last().copied()))
 }
 
@@ -51,7 +51,7 @@ fn written(fields: &[(&str, Value)], own: &Map<String, Value>, cap: Option<usize
     out.finish()
 }
 
-/// The names that mean the same on every line.
+/// The field names common to all lines.
 const RESERVED: [&str; 23] = [
     "ts",
     "level",
@@ -96,7 +96,7 @@ impl Object {
         self.text.push_str(&name.to_string());
         self.text.push(':');
         match self.cap {
-            Some(cap) => self.text.push_str(&cut(value, cap, DEEPEST).to_string()),
+            Some(cap) => self.text.push_str(&cut(value, cap, MAX_DEPTH).to_string()),
             None => self.text.push_str(&value.to_string()),
         }
     }
@@ -107,7 +107,7 @@ impl Object {
     }
 }
 
-/// `value` with texts of at most `cap` bytes, and lists and objects of so many members as fit beside them.
+/// `value` with strings of at most `cap` bytes, and arrays and objects limited accordingly.
 fn cut(value: &Value, cap: usize, depth: usize) -> Value {
     let most = cap / 4;
     match value {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_says_the_same_is_not_said_twice_and_another_one_stands_beside_it() {
+    fn duplicate_fields_are_omitted_or_prefixed() {
         let fields = [("error", json!("a")), ("totalTokens", json!(3))];
         let line =
             line(&fields, &own(json!({ "error": "b", "totalTokens": 3, "ts": 1, "none": null, "x": 2 })));
@@ -158,11 +158,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_cut_in_its_longest_values_and_says_so() {
+    fn long_line_truncates_its_longest_values() {
         let long = "ü".repeat(100_000);
         let line = line(&[("ts", json!("now"))], &own(json!({ "short": "kept", "long": long })));
         let read: Value = serde_json::from_str(&line).unwrap();
-        assert!(line.len() <= LONGEST_LINE && read["short"] == "kept" && read["truncated"] == true);
+        assert!(line.len() <= MAX_LINE_LEN && read["short"] == "kept" && read["truncated"] == true);
         let kept = read["long"].as_str().unwrap();
         assert!(
             kept.starts_with("üüü") && kept.ends_with("… 183616 bytes more"),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn even_a_hundred_thousand_fields_make_one_line_that_fits() {
+    fn many_fields_still_fit_one_line() {
         let many: Map<String, Value> = (0..100_000).map(|n| (format!("field {n}"), json!(n))).collect();
         let line = line(&[("ts", json!("now"))], &many);
         assert_eq!(line, "{\"ts\":\"now\",\"truncated\":true}\n");
@@ -196,9 +196,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn whatever_is_on_a_line_it_is_one_line_of_json_that_fits(value in anything()) {
+        fn every_line_is_one_bounded_json_object(value in anything()) {
             let line = line(&[("ts", json!("now")), ("error", value.clone())], &own(json!({ "value": value })));
-            prop_assert!(line.len() <= LONGEST_LINE);
+            prop_assert!(line.len() <= MAX_LINE_LEN);
             prop_assert_eq!(line.find('\n'), Some(line.len() - 1));
             prop_assert!(serde_json::from_str::<Map<String, Value>>(&line).is_ok());
         }

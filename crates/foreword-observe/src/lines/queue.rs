@@ -1,46 +1,48 @@
-//! A queue in front of whatever writes lines, and the thread that empties it. Whoever puts a line in never waits. What can't
-//! be written is kept and tried again; where there is no more room lines are dropped and counted, and the loss is told of in a
-//! line as soon as one can be written again.
+//! A bounded queue with a writer thread. Adding a line never blocks. Lines that could not be written are kept and
+//! retried. When the queue is full, lines are dropped and counted, and the next successful write includes a line with
+//! the count.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
 use super::layer::LineSink;
 
-/// How many lines may wait, and how many bytes.
-const MOST_LINES: usize = 8_192;
-const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// How many bytes are written at once.
-const BATCH: usize = 256 * 1024;
-/// How long lines are gathered once there is one: to wake the thread for each of many takes longer than to write them.
-const GATHER: Duration = Duration::from_millis(5);
-/// How long is waited until something that failed is tried again: at first, and at most.
-const FIRST_RETRY: Duration = Duration::from_millis(500);
-const LAST_RETRY: Duration = Duration::from_secs(30);
+/// The capacity of the queue in lines and in bytes.
+const MAX_LINES: usize = 8_192;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// The maximum number of bytes per write.
+const MAX_BATCH_BYTES: usize = 256 * 1024;
+/// How long to collect lines before a write: waking the thread for each line costs more than writing it.
+const BATCH_DELAY: Duration = Duration::from_millis(5);
+/// The first and the maximum delay before a retry.
+const MIN_RETRY_INTERVAL: Duration = Duration::from_millis(500);
+const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Where lines end up.
+/// The destination of lines.
 pub trait LineWriter: Send + 'static {
-    /// Writes whole lines. If that fails, it says how many of them, from the end, are not written.
+    /// Writes whole lines. On failure it reports how many lines at the end were not written.
     ///
     /// # Errors
-    /// If not all of them could be written.
+    /// If not all lines were written.
     fn write(&mut self, lines: &[String]) -> Result<(), Unwritten>;
 }
 
-/// Lines that could not be written. They are kept and tried again.
+/// Lines that were not written. They are kept and retried.
 #[derive(Debug)]
 pub struct Unwritten {
-    /// How many.
+    /// The number of lines.
     pub lines: usize,
-    /// Why.
+    /// The I/O error.
     pub reason: io::Error,
 }
 
-/// The way in. Clones share one queue.
+/// The sending side. Clones share one queue.
 #[derive(Debug, Clone)]
 pub struct LineQueue(Arc<Inner>);
 
@@ -54,21 +56,21 @@ struct Inner {
 
 enum Job {
     Line(String),
-    /// Somebody waits until everything before it has been written, and is told whether it was.
+    /// Waits until all earlier lines have been written; receives whether they were.
     Flush(SyncSender<bool>),
     Stop,
 }
 
 impl LineQueue {
-    /// A queue in front of `writer`. `notice` makes the line that tells of so many lost ones.
+    /// Starts a queue for `writer`. `notice` formats the line that reports dropped lines.
     ///
     /// # Errors
-    /// If there is no thread to be had.
+    /// If the thread cannot be started.
     pub fn start(
         writer: impl LineWriter,
         notice: impl Fn(u64) -> String + Send + 'static,
     ) -> io::Result<Self> {
-        Self::with_room(writer, notice, MOST_LINES)
+        Self::with_room(writer, notice, MAX_LINES)
     }
 
     fn with_room(
@@ -83,7 +85,7 @@ impl LineQueue {
             notice: Box::new(notice),
             waiting: Arc::clone(&waiting),
             dropped: Arc::clone(&dropped),
-            told: 0,
+            reported: 0,
             lines: Vec::new(),
             failing: None,
         };
@@ -92,15 +94,15 @@ impl LineQueue {
         Ok(Self(Arc::new(Inner { sender, waiting, dropped, thread: Mutex::new(Some(thread)) })))
     }
 
-    /// How many lines were dropped since the start.
+    /// The number of dropped lines since the start.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.0.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits until what was put in before has been written, and at most `patience`. Whether it has.
-    pub fn flush(&self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
+    /// Waits up to `timeout` until all earlier lines have been written. Returns whether they were.
+    pub fn flush(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
         let (done, end) = sync_channel(1);
         let mut job = Job::Flush(done);
         loop {
@@ -116,19 +118,19 @@ impl LineQueue {
         }
     }
 
-    /// Writes what waits and stops, within `patience`. What comes later is dropped.
-    pub fn close(&self, patience: Duration) {
-        let written = self.flush(patience);
-        // Whoever hangs in a write is not waited for.
+    /// Writes the remaining lines and stops, within `timeout`. Later lines are dropped.
+    pub fn close(&self, timeout: Duration) {
+        let written = self.flush(timeout);
+        // Do not join a thread that is blocked in a write.
         if self.0.sender.try_send(Job::Stop).is_ok() && written {
-            let thread = self.0.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-            // A thread that has panicked has nothing more to write.
+            let thread = self.0.thread.lock().take();
+            // A thread that panicked has nothing left to write.
             let _ = thread.map(JoinHandle::join);
         }
     }
 }
 
-/// All of them get each line.
+/// Each queue receives each line.
 impl LineSink for Vec<LineQueue> {
     fn take(&self, line: String) {
         let Some((last, others)) = self.split_last() else { return };
@@ -140,7 +142,7 @@ impl LineSink for Vec<LineQueue> {
 impl LineSink for LineQueue {
     fn take(&self, line: String) {
         let length = line.len();
-        let fits = self.0.waiting.fetch_add(length, Ordering::Relaxed) + length <= MOST_BYTES;
+        let fits = self.0.waiting.fetch_add(length, Ordering::Relaxed) + length <= MAX_BYTES;
         if !fits || self.0.sender.try_send(Job::Line(line)).is_err() {
             self.0.waiting.fetch_sub(length, Ordering::Relaxed);
             self.0.dropped.fetch_add(1, Ordering::Relaxed);
@@ -150,13 +152,13 @@ impl LineSink for LineQueue {
 
 struct Worker<W> {
     writer: W,
-    /// Makes the line that tells of so many lost ones.
+    /// Formats the line that reports dropped lines.
     notice: Box<dyn Fn(u64) -> String + Send>,
     waiting: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
-    /// How many of the dropped lines have been told of.
-    told: u64,
-    /// What is to be written next.
+    /// How many dropped lines have been reported.
+    reported: u64,
+    /// The lines of the next write.
     lines: Vec<String>,
     failing: Option<Failing>,
 }
@@ -176,19 +178,19 @@ impl<W: LineWriter> Worker<W> {
             let end = match job {
                 Ok(job) => {
                     if matches!(job, Job::Line(_)) {
-                        std::thread::sleep(GATHER);
+                        std::thread::sleep(BATCH_DELAY);
                     }
                     self.collect(job, jobs)
                 }
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => Some(Job::Stop),
             };
-            // Whoever waits for the end wants to know now whether it can be written.
+            // A caller that waits needs the result now.
             if end.is_some() || self.failing.as_ref().is_none_or(|failing| failing.again <= Instant::now()) {
                 self.write();
             }
             match end {
-                // Nobody to tell if they have gone.
+                // The waiting caller may be gone.
                 Some(Job::Flush(done)) => drop(done.try_send(self.lines.is_empty())),
                 Some(Job::Stop) => return,
                 Some(Job::Line(_)) | None => {}
@@ -196,7 +198,7 @@ impl<W: LineWriter> Worker<W> {
         }
     }
 
-    /// Takes as many lines as are written at once. What is no line ends them.
+    /// Collects the lines of one write. Any other job ends the batch.
     fn collect(&mut self, first: Job, jobs: &Receiver<Job>) -> Option<Job> {
         let mut bytes = 0;
         let mut next = Some(first);
@@ -204,7 +206,7 @@ impl<W: LineWriter> Worker<W> {
             let Job::Line(line) = job else { return Some(job) };
             bytes += line.len();
             self.lines.push(line);
-            next = if bytes < BATCH { jobs.try_recv().ok() } else { None };
+            next = if bytes < MAX_BATCH_BYTES { jobs.try_recv().ok() } else { None };
         }
         None
     }
@@ -219,20 +221,20 @@ impl<W: LineWriter> Worker<W> {
             self.lines = lines;
             self.lines.drain(..written);
         }
-        // Those that were dropped came behind those that were kept.
+        // Dropped lines are later than the queued ones.
         let dropped = self.dropped.load(Ordering::Relaxed);
-        if self.lines.is_empty() && dropped > self.told {
-            let notice = (self.notice)(dropped - self.told);
+        if self.lines.is_empty() && dropped > self.reported {
+            let notice = (self.notice)(dropped - self.reported);
             if self.attempt(&[notice]) == 0 {
-                self.told = dropped;
+                self.reported = dropped;
             }
         }
-        if self.lines.is_empty() && dropped == self.told {
+        if self.lines.is_empty() && dropped == self.reported {
             self.failing = None;
         }
     }
 
-    /// Writes these lines. How many of them could not be.
+    /// Writes these lines. Returns how many were not written.
     fn attempt(&mut self, lines: &[String]) -> usize {
         match self.writer.write(lines) {
             Ok(()) => {
@@ -240,8 +242,10 @@ impl<W: LineWriter> Worker<W> {
                 0
             }
             Err(unwritten) => {
-                let delay =
-                    self.failing.take().map_or(FIRST_RETRY, |failing| (failing.delay * 2).min(LAST_RETRY));
+                let delay = self
+                    .failing
+                    .take()
+                    .map_or(MIN_RETRY_INTERVAL, |failing| (failing.delay * 2).min(MAX_RETRY_INTERVAL));
                 self.failing = Some(Failing { again: Instant::now() + delay, delay });
                 unwritten.lines
             }
@@ -252,9 +256,9 @@ impl<W: LineWriter> Worker<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Condvar;
+    use parking_lot::Condvar;
 
-    /// Writes into memory, when it is let.
+    /// Writes to memory, when permitted.
     #[derive(Clone, Default)]
     struct Memory(Arc<(Mutex<State>, Condvar)>);
 
@@ -267,18 +271,19 @@ mod tests {
 
     impl Memory {
         fn set(&self, change: impl FnOnce(&mut State)) {
-            change(&mut self.0.0.lock().unwrap());
+            change(&mut self.0.0.lock());
             self.0.1.notify_all();
         }
 
         fn lines(&self) -> Vec<String> {
-            self.0.0.lock().unwrap().lines.clone()
+            self.0.0.lock().lines.clone()
         }
     }
 
     impl LineWriter for Memory {
         fn write(&mut self, lines: &[String]) -> Result<(), Unwritten> {
-            let mut state = self.0.1.wait_while(self.0.0.lock().unwrap(), |state| state.held).unwrap();
+            let mut state = self.0.0.lock();
+            self.0.1.wait_while(&mut state, |state| state.held);
             if state.broken {
                 return Err(Unwritten { lines: lines.len(), reason: io::Error::other("broken") });
             }
@@ -291,20 +296,20 @@ mod tests {
         format!("{lost} lines_lost\n")
     }
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
     #[test]
-    fn lines_come_out_in_order_and_a_flush_waits_for_them() {
+    fn flush_waits_for_lines_in_order() {
         let memory = Memory::default();
         let queue = LineQueue::start(memory.clone(), notice).unwrap();
         let expected: Vec<String> = (0..1_000).map(|n| format!("{n}\n")).collect();
         expected.iter().for_each(|line| queue.take(line.clone()));
-        queue.close(PATIENCE);
+        queue.close(TEST_TIMEOUT);
         assert_eq!((memory.lines(), queue.dropped()), (expected, 0));
     }
 
     #[test]
-    fn who_writes_lines_never_waits_and_what_was_dropped_is_told_of_once() {
+    fn writers_never_block_and_dropped_lines_are_reported_once() {
         let memory = Memory::default();
         memory.set(|state| state.held = true);
         let queue = LineQueue::with_room(memory.clone(), notice, 4).unwrap();
@@ -313,9 +318,9 @@ mod tests {
         assert!(dropped >= 90, "{dropped}");
         assert!(!queue.flush(Duration::from_millis(10)));
         memory.set(|state| state.held = false);
-        assert!(queue.flush(PATIENCE));
+        assert!(queue.flush(TEST_TIMEOUT));
         queue.take("last\n".to_owned());
-        assert!(queue.flush(PATIENCE));
+        assert!(queue.flush(TEST_TIMEOUT));
         let notices: Vec<_> = memory.lines().into_iter().filter(|line| line.contains("lines_lost")).collect();
         let [notice] = notices.as_slice() else { panic!("{notices:?}") };
         assert!(*notice == super::tests::notice(dropped), "{notice}");
@@ -323,17 +328,17 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_written_is_kept_and_tried_again() {
+    fn unwritten_lines_are_kept_and_retried() {
         let memory = Memory::default();
         memory.set(|state| state.broken = true);
         let queue = LineQueue::start(memory.clone(), notice).unwrap();
         queue.take("one\n".to_owned());
-        assert!(!queue.flush(PATIENCE));
+        assert!(!queue.flush(TEST_TIMEOUT));
         queue.take("two\n".to_owned());
-        assert!(!queue.flush(PATIENCE));
+        assert!(!queue.flush(TEST_TIMEOUT));
         memory.set(|state| state.broken = false);
         queue.take("three\n".to_owned());
-        assert!(queue.flush(PATIENCE));
+        assert!(queue.flush(TEST_TIMEOUT));
         assert_eq!(
             (memory.lines(), queue.dropped()),
             (["one\n", "two\n", "three\n"].map(str::to_owned).into(), 0)
@@ -341,19 +346,19 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_written_for_long_takes_no_more_room_than_it_may() {
+    fn unwritten_lines_stay_within_the_capacity() {
         let memory = Memory::default();
         memory.set(|state| state.broken = true);
         let queue = LineQueue::start(memory.clone(), notice).unwrap();
         let long = format!("{}\n", "x".repeat(1 << 20));
         (0..40).for_each(|_| {
             queue.take(long.clone());
-            queue.flush(PATIENCE);
+            queue.flush(TEST_TIMEOUT);
         });
         let dropped = queue.dropped();
         assert!((20..40).contains(&dropped), "{dropped}");
         memory.set(|state| state.broken = false);
-        assert!(queue.flush(PATIENCE));
+        assert!(queue.flush(TEST_TIMEOUT));
         let lines = memory.lines();
         assert_eq!(lines.len() as u64, 40 - dropped + 1);
         assert_eq!(lines.last(), Some(&super::tests::notice(dropped)));

@@ -1,4 +1,4 @@
-//! Standard output as a place for lines. A reader that has seen enough is no failure.
+//! Standard output as a line writer. A closed pipe is not an error.
 
 use std::io::{self, ErrorKind, Write as _};
 

@@ -1,4 +1,4 @@
-//! A file that always holds the latest numbers, for node_exporter's textfile collector or anybody who can read a file.
+//! Writes the metrics to a file at regular intervals, for node_exporter's textfile collector.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -10,53 +10,62 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Metrics;
-use crate::news::{News, Tell};
+use crate::export_status::{ExportStatus, StatusCallback};
 
-/// A file that is kept up to date until [`stop`](KeptFile::stop).
+/// A background task that updates the file until [`stop`](MetricsFile::stop).
 #[derive(Debug)]
-pub struct KeptFile {
+pub struct MetricsFile {
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
-/// Writes the text of `metrics` to `path` now, then every so often, on the current Tokio runtime. `tell` hears when that
-/// fails, and when it works again.
+/// Writes the metrics to `path` immediately and then at each interval, on the current Tokio runtime. Calls `on_status` when
+/// writing fails and when it works again.
 #[must_use]
-pub fn keep_file(metrics: Metrics, path: PathBuf, every: Duration, tell: Tell) -> KeptFile {
+pub fn spawn_metrics_file(
+    metrics: Metrics,
+    path: PathBuf,
+    every: Duration,
+    on_status: StatusCallback,
+) -> MetricsFile {
     let (stop, stopped) = oneshot::channel();
-    let task = tokio::spawn(keep(Keeping { metrics, path, tell, failing: false }, every, stopped));
-    KeptFile { stop, task }
+    let task = tokio::spawn(write_periodically(
+        FileWriter { metrics, path, on_status, failing: false },
+        every,
+        stopped,
+    ));
+    MetricsFile { stop, task }
 }
 
-impl KeptFile {
-    /// Writes it a last time.
+impl MetricsFile {
+    /// Writes the file a last time and ends the task.
     pub async fn stop(self) {
-        // Whoever has ended already needs no word.
+        // An error means that the task has ended.
         let _ = self.stop.send(());
         let _ = self.task.await;
     }
 }
 
-struct Keeping {
+struct FileWriter {
     metrics: Metrics,
     path: PathBuf,
-    tell: Tell,
+    on_status: StatusCallback,
     failing: bool,
 }
 
-async fn keep(mut keeping: Keeping, every: Duration, mut stopped: oneshot::Receiver<()>) {
+async fn write_periodically(mut writer: FileWriter, every: Duration, mut stopped: oneshot::Receiver<()>) {
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = ticks.tick() => keeping.write().await,
+            _ = ticks.tick() => writer.write().await,
             _ = &mut stopped => break,
         }
     }
-    keeping.write().await;
+    writer.write().await;
 }
 
-impl Keeping {
+impl FileWriter {
     async fn write(&mut self) {
         let (path, text) = (self.path.clone(), self.metrics.render());
         let written = spawn_blocking(move || replace(&path, &text)).await;
@@ -64,12 +73,14 @@ impl Keeping {
         let place = self.path.display();
         match (failed, self.failing) {
             (Some(error), false) => {
-                let why = format!("can't write the metrics to `{place}`: {error}; it is tried again");
-                (self.tell)(News::Failing(why));
+                let why = format!("can't write the metrics to `{place}`: {error}; retrying");
+                (self.on_status)(ExportStatus::Failing(why));
                 self.failing = true;
             }
             (None, true) => {
-                (self.tell)(News::Well(format!("the metrics are written to `{place}` again")));
+                (self.on_status)(ExportStatus::Recovered(format!(
+                    "the metrics are written to `{place}` again"
+                )));
                 self.failing = false;
             }
             _ => {}
@@ -77,10 +88,10 @@ impl Keeping {
     }
 }
 
-/// Puts `text` into the file's place. Whoever reads it meanwhile reads all of the old one or all of the new one.
+/// Replaces the file atomically.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("this names no file"))?;
-    // Not `….prom`: a collector that looks into the folder is not to find it.
+    let name = path.file_name().ok_or_else(|| io::Error::other("the path has no file name"))?;
+    // Not `….prom`: the textfile collector must not read it.
     let draft = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
     let written = fs::File::create(&draft)
         .and_then(|mut file| file.write_all(text.as_bytes()))

@@ -1,13 +1,13 @@
-//! How long things take, as counts of those that took no longer than each of a few bounds.
+//! A duration histogram.
 
 /// The upper bounds in seconds: a tool may take milliseconds, a turn minutes.
 pub(super) const BOUNDS: [f64; 14] =
     [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
 
-/// How often something took how long.
+/// Counts durations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Histogram {
-    /// How many fell under each bound and over the one before; the last took longer than all of them.
+    /// The count of each bucket; the last bucket has no upper bound.
     counts: [u64; BOUNDS.len() + 1],
     sum: f64,
 }
@@ -22,7 +22,7 @@ impl Histogram {
         self.sum += seconds;
     }
 
-    /// How many took no longer than each bound.
+    /// The cumulative counts by upper bound.
     pub(super) fn cumulative(&self) -> impl Iterator<Item = (f64, u64)> {
         let mut total = 0;
         BOUNDS.into_iter().zip(self.counts).map(move |(bound, count)| {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_exactly_as_long_as_a_bound_is_within_it() {
+    fn bounds_are_inclusive() {
         let mut times = Histogram::default();
         [10, 11, 600_000, 600_001].into_iter().for_each(|took| times.observe(took));
         let counts: Vec<u64> = times.cumulative().map(|(_, count)| count).collect();

@@ -1,38 +1,38 @@
-//! Labels that can't become too many. Each value of a label is a series that whoever collects keeps for months, and names
-//! come from outside too; so the first ones get a series each, and all others share one.
+//! Bounds the cardinality of labels. Each label value creates a time series, and some names come from outside. So the
+//! first names get a series each, and all others share one.
 
 use std::collections::BTreeMap;
 
-/// What the rest is called.
+/// The label value of all other names.
 pub(super) const OTHER: &str = "other";
 
-/// The longest name that gets a series of its own.
-const LONGEST: usize = 120;
+/// The maximum length of a name with its own series.
+const MAX_NAME_LEN: usize = 120;
 
-/// Something of each name, for the first `MOST` names.
+/// A value per name, for the first `MAX` names.
 #[derive(Debug, Clone)]
-pub(super) struct ByName<T, const MOST: usize> {
+pub(super) struct ByName<T, const MAX: usize> {
     own: BTreeMap<Box<str>, T>,
     rest: Option<T>,
 }
 
-impl<T, const MOST: usize> Default for ByName<T, MOST> {
+impl<T, const MAX: usize> Default for ByName<T, MAX> {
     fn default() -> Self {
         Self { own: BTreeMap::new(), rest: None }
     }
 }
 
-impl<T: Default, const MOST: usize> ByName<T, MOST> {
-    /// That of `name`, or of the rest.
+impl<T: Default, const MAX: usize> ByName<T, MAX> {
+    /// The value of `name`, or the shared one.
     pub(super) fn of(&mut self, name: &str) -> &mut T {
-        let fits = !name.is_empty() && name.len() <= LONGEST && name != OTHER;
-        if fits && self.own.len() < MOST && !self.own.contains_key(name) {
+        let fits = !name.is_empty() && name.len() <= MAX_NAME_LEN && name != OTHER;
+        if fits && self.own.len() < MAX && !self.own.contains_key(name) {
             self.own.insert(name.into(), T::default());
         }
         self.of_known(name)
     }
 
-    /// That of `name` if it was seen before, else of the rest: for names that somebody may have made up.
+    /// The value of `name` if it exists, otherwise the shared one: for names that may be invented.
     pub(super) fn of_known(&mut self, name: &str) -> &mut T {
         match self.own.get_mut(name) {
             Some(value) => value,
@@ -54,7 +54,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_names_there_are_never_more_than_so_many_and_nothing_is_lost(
+        fn label_count_is_bounded_and_totals_are_exact(
             names in proptest::collection::vec("[a-z]{0,3}|other", 0..60),
         ) {
             let mut counts = ByName::<u64, 5>::default();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_may_be_made_up_gets_no_place_of_its_own() {
+    fn unknown_names_share_one_series() {
         let mut counts = ByName::<u64, 5>::default();
         *counts.of("bash") += 1;
         *counts.of_known("bash") += 1;

@@ -1,21 +1,21 @@
-//! What happens, counted: turns, calls of models, tokens, money, tools, messages. [`Metrics`] is fed with events and gives
-//! the text that Prometheus reads. It counts and times; it never holds who spoke, in which conversation, or what was said.
+//! Metrics: turns, model calls, tokens, costs, tools and messages. [`Metrics`] consumes events and renders the
+//! Prometheus text format. It contains no users, conversations or message texts.
 //!
-//! The text is version 0.0.4 of Prometheus's format and not OpenMetrics, because node_exporter's textfile collector reads
-//! only the former. That is also why it is written here: libraries write the latter, in which a counter's type stands
-//! under another name than its samples.
+//! The format is Prometheus text 0.0.4, not OpenMetrics, because node_exporter's textfile collector reads only the
+//! former. Libraries write OpenMetrics, where the names of counters differ; so the format is implemented here.
 
+mod counters;
+mod exposition;
 mod file;
 mod histogram;
 mod labels;
-mod pages;
-mod tallies;
 pub mod text;
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::Layer;
@@ -23,17 +23,17 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::carrier::TARGET;
-use crate::names::TURN_SPAN;
 use crate::redact::Redacted;
 use crate::sink::{EventSink, SinkLayer};
+use crate::turn_fields::TURN_SPAN;
 
-pub use file::{KeptFile, keep_file};
-use tallies::Tallies;
+use counters::Counters;
+pub use file::{MetricsFile, spawn_metrics_file};
 
-/// What the text is, for whoever asks for it over HTTP.
+/// The content type of the text over HTTP.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Counts what happens. Clones count together.
+/// The metrics. Clones share the counters.
 ///
 /// ```
 /// use foreword_core::event::{Event, EventType};
@@ -52,63 +52,63 @@ pub struct Metrics(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    tallies: Mutex<Tallies>,
+    tallies: Mutex<Counters>,
     running_turns: AtomicI64,
     gauges: OnceLock<Box<dyn Fn() -> Gauges + Send + Sync>>,
 }
 
-/// What others know best, asked whenever the text is wanted.
+/// Values read from other components at each rendering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gauges {
-    /// Events that wait to be stored.
+    /// Events waiting to be stored.
     pub event_queue_depth: u64,
-    /// Events that could not be kept.
+    /// Dropped events.
     pub events_dropped: u64,
-    /// Log lines that could not be written.
+    /// Dropped log lines.
     pub log_lines_dropped: u64,
-    /// Spans that could not be exported.
+    /// Dropped spans.
     pub spans_dropped: u64,
     /// Whether the database fails.
     pub store_down: bool,
-    /// Operations that failed because of the database, by fault.
+    /// Failed database operations, by fault.
     pub store_errors: StoreErrors,
 }
 
-/// How often the database has failed, by the name of the fault; places without a name are not shown.
+/// Database failures by fault; entries with an empty name are not shown.
 pub type StoreErrors = [(&'static str, u64); 8];
 
 impl Metrics {
-    /// Nothing has happened yet.
+    /// All counters at zero.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Has `ask` asked whenever the text is wanted. Whoever says it first is heard.
-    pub fn ask_for_gauges(&self, ask: impl Fn() -> Gauges + Send + Sync + 'static) {
+    /// Sets the function that reads the gauges. Only the first call has an effect.
+    pub fn set_gauges(&self, ask: impl Fn() -> Gauges + Send + Sync + 'static) {
         let _ = self.0.gauges.set(Box::new(ask));
     }
 
-    /// The layer that feeds it: with our events, and with the turns that run.
+    /// The layer that counts events and running turns.
     #[must_use]
     pub fn layer(&self) -> MetricsLayer {
         MetricsLayer { metrics: self.clone(), events: SinkLayer::new(self.clone()) }
     }
 
-    /// Everything, as Prometheus reads it.
+    /// All metrics in the Prometheus text format.
     #[must_use]
     pub fn render(&self) -> String {
-        // A copy, so that nothing waits while the text is written.
-        let tallies = self.0.tallies.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Render from a copy, outside the lock.
+        let tallies = self.0.tallies.lock().clone();
         let gauges = self.0.gauges.get().map(|ask| ask()).unwrap_or_default();
         let running = self.0.running_turns.load(Ordering::Relaxed);
-        pages::render(&tallies, gauges, running)
+        exposition::render(&tallies, gauges, running)
     }
 }
 
 impl EventSink for Metrics {
     fn take(&self, event: &Redacted) {
-        self.0.tallies.lock().unwrap_or_else(PoisonError::into_inner).take(event.event());
+        self.0.tallies.lock().take(event.event());
     }
 }
 
@@ -118,7 +118,7 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// Feeds [`Metrics`]. How many turns run is read off their spans: those end however a turn ends.
+/// Feeds [`Metrics`]. Running turns are counted by their spans, which are closed however a turn ends.
 pub struct MetricsLayer {
     metrics: Metrics,
     events: SinkLayer<Metrics>,

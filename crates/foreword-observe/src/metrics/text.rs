@@ -1,4 +1,4 @@
-//! Prometheus's text format, version 0.0.4. Knows nothing of what is counted.
+//! The Prometheus text format, version 0.0.4.
 //!
 //! ```
 //! use foreword_observe::metrics::text::{Kind, Page};
@@ -12,14 +12,14 @@ use std::fmt::{Display, Write as _};
 
 use super::histogram::Histogram;
 
-/// What a family of samples is.
+/// The type of a metric family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Only ever grows.
+    /// Monotonically increasing.
     Counter,
-    /// Goes up and down.
+    /// Can go up and down.
     Gauge,
-    /// Counts by how large.
+    /// Counts per bucket.
     Histogram,
 }
 
@@ -33,19 +33,19 @@ impl Kind {
     }
 }
 
-/// A name and a value of a label.
+/// The name and the value of a label.
 pub type Label<'a> = (&'a str, &'a str);
 
-/// The text while it is written.
+/// A text under construction.
 #[derive(Debug, Default)]
 pub struct Page {
     text: String,
-    /// The family that is being written.
+    /// The current family.
     name: &'static str,
 }
 
 impl Page {
-    /// Begins a family. All of its samples follow, and no others between them.
+    /// Starts a family. Its samples must follow directly.
     pub fn family(&mut self, name: &'static str, kind: Kind, help: &str) {
         self.name = name;
         let kind = kind.as_str();
@@ -53,27 +53,28 @@ impl Page {
         let _ = writeln!(self.text, "# HELP {name} {}\n# TYPE {name} {kind}", escaped(help, false));
     }
 
-    /// One sample of the family.
+    /// Adds a sample to the family.
     pub fn sample(&mut self, labels: &[Label<'_>], value: impl Display) {
         self.line("", labels, value);
     }
 
-    /// A family with a single sample.
+    /// Adds a family with a single sample.
     pub fn single(&mut self, name: &'static str, kind: Kind, help: &str, value: impl Display) {
         self.family(name, kind, help);
         self.sample(&[], value);
     }
 
     pub(super) fn histogram(&mut self, labels: &[Label<'_>], times: &Histogram) {
-        self.buckets(labels, times.cumulative(), (times.count(), times.sum()));
+        self.buckets(labels, times.cumulative(), times.count(), times.sum());
     }
 
-    /// A histogram: how many were no larger than each bound, and how many there were at all, with their sum.
+    /// Adds a histogram: the cumulative counts by upper bound, the total count and the sum.
     pub fn buckets(
         &mut self,
         labels: &[Label<'_>],
         cumulative: impl Iterator<Item = (f64, u64)>,
-        (count, sum): (u64, f64),
+        count: u64,
+        sum: f64,
     ) {
         for (bound, count) in cumulative {
             let bound = bound.to_string();
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_can_hold_anything_and_stays_within_its_quotes() {
+    fn label_values_are_escaped() {
         let mut page = Page::default();
         page.family("a_total", Kind::Counter, "One \\ line\nof \"help\".");
         page.sample(&[("x", "say \"hi\"\n\\o/ é"), ("y", "")], 3);

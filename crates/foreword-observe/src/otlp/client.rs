@@ -1,40 +1,37 @@
-//! One request to the collector: where it goes, with what, and what its answer means. Follows no redirect and knows no proxy:
-//! what is told goes where the configuration says and nowhere else.
+//! Sends one request to the collector and classifies its answer. Follows no redirects and uses no proxy: data goes only
+//! to the configured address.
 
 use std::error::Error as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::provider::{BaseUrl, Secret};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Response, redirect};
 use serde_json::Value;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::error::ObserveError;
 
-/// Where traces go, below the address of the collector.
+/// The path of traces below the collector's address.
 const PATH: &str = "/v1/traces";
-/// The most that is read of an answer.
+/// The maximum number of bytes read from an answer.
 const MAX_ANSWER: usize = 64 << 10;
-/// The longest a collector is left alone because it said so.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// The maximum `retry-after` delay.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// The way to the collector.
+/// The HTTP client of the collector.
 pub(super) struct Collector {
     client: Client,
     url: String,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// It was taken, but for so many spans.
+    /// Accepted, except for `rejected` spans.
     Taken { rejected: u64 },
-    /// It may go well another time, perhaps after a pause.
+    /// A temporary failure, with an optional delay.
     Later { why: String, pause: Option<Duration> },
-    /// It never will.
+    /// A permanent failure.
     Refused { why: String },
 }
 
@@ -45,8 +42,9 @@ impl Collector {
         timeout: Duration,
     ) -> Result<Self, ObserveError> {
         let refused = |reason: String| ObserveError::Collector { reason };
+        let tls = foreword_tls::client_config_for(endpoint.as_str());
         let client = Client::builder()
-            .tls_backend_preconfigured(tls(endpoint).map_err(refused)?)
+            .tls_backend_preconfigured(tls.map_err(|error| refused(error.to_string()))?)
             .default_headers(header_map(headers).ok_or_else(|| refused("a header can't be sent".to_owned()))?)
             .user_agent(concat!("foreword/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
@@ -55,13 +53,13 @@ impl Collector {
             .http1_only()
             .timeout(timeout)
             .build()
-            .map_err(|_| refused("no HTTP client can be made".to_owned()))?;
+            .map_err(|_| refused("can't build the HTTP client".to_owned()))?;
         let base = endpoint.as_str();
         let url = if base.ends_with(PATH) { base.to_owned() } else { format!("{base}{PATH}") };
         Ok(Self { client, url })
     }
 
-    /// Where it sends.
+    /// The URL of requests.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
@@ -86,13 +84,13 @@ async fn answer(response: Response) -> Answer {
     }
 }
 
-/// How long the collector wants to be left alone. The protocol speaks of seconds only.
+/// The `retry-after` delay. The protocol uses seconds only.
 fn pause(headers: &HeaderMap) -> Option<Duration> {
     let seconds: u64 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
+    Some(Duration::from_secs(seconds).min(MAX_PAUSE))
 }
 
-/// How many spans it says it did not take. An answer that says nothing of the kind has taken them all.
+/// The number of rejected spans in the answer, 0 if it contains none.
 async fn rejected(mut response: Response) -> u64 {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {
@@ -117,25 +115,7 @@ fn header_map(headers: &[(String, Secret)]) -> Option<HeaderMap> {
     Some(out)
 }
 
-/// Whom to trust: the certificates of this machine, if any are needed at all.
-fn tls(endpoint: &BaseUrl) -> Result<ClientConfig, String> {
-    let mut trusted = RootCertStore::empty();
-    if endpoint.as_str().starts_with("https://") {
-        trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if trusted.is_empty() {
-            return Err(
-                "this machine trusts no certificates; install the package `ca-certificates`".to_owned()
-            );
-        }
-    }
-    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(trusted)
-        .with_no_client_auth())
-}
-
-/// What the network said, without the address.
+/// The network error without the address.
 fn cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();

@@ -1,10 +1,11 @@
-//! Headers as OpenTelemetry's programs take them out of the environment: `name=value,name=value`, values percent-encoded.
+//! Parses headers in the format of OpenTelemetry's environment variables: `name=value,name=value`, values
+//! percent-encoded.
 
 use foreword_core::provider::{Secret, is_header_name, is_header_value};
 
 use crate::error::ObserveError;
 
-/// The headers written as `text`. They are secrets, every one.
+/// Parses the headers. All of them are treated as secrets.
 ///
 /// ```
 /// use foreword_observe::otlp::headers;
@@ -15,7 +16,7 @@ use crate::error::ObserveError;
 /// ```
 ///
 /// # Errors
-/// If one of them is none. The error does not hold it.
+/// If a header is invalid. The error does not contain it.
 pub fn headers(text: &str) -> Result<Vec<(String, Secret)>, ObserveError> {
     let written = text.split(',').map(str::trim).filter(|one| !one.is_empty());
     written.zip(1..).map(|(one, number)| header(one).ok_or(ObserveError::Header { number })).collect()
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_header_is_refused_by_its_number() {
+    fn invalid_header_is_rejected_by_number() {
         assert_eq!(headers("").unwrap().len(), 0);
         for bad in ["a", "=b", "a b=c", "a=%0d%0aX: y", "a=%zz", "a=%", "Content-Type=text/plain", "a="] {
             let refused = headers(&format!("ok=1,{bad}")).unwrap_err();

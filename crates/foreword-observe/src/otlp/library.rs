@@ -1,5 +1,5 @@
-//! Spans that libraries open while a turn runs become part of the turn's trace. Only their names, their target and their times
-//! do: what stands in their fields may be anything.
+//! Adds library spans to the trace of the current turn. Exports only their name, target and times, since their fields
+//! may contain anything.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,23 +14,23 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
 use super::queue::{Item, Queue};
-use super::span::{Span, SpanKind};
+use super::span::{Span, SpanContext, SpanKind};
 use crate::carrier::{TARGET, Unpack};
-use crate::names::{Spans, TurnNames};
+use crate::turn_fields::{Spans, TurnFields};
 
-/// How many spans of libraries may be open at once.
-const MOST_OPEN: usize = 1_024;
+/// The maximum number of open library spans.
+const MAX_OPEN: usize = 1_024;
 
-/// Hands events and the spans of libraries to the exporter. Never waits.
+/// Sends events and library spans to the exporter. Never blocks.
 pub struct OtlpLayer {
     pub(super) queue: Queue,
-    /// Spans below this are not told of.
+    /// Spans below this level are ignored.
     pub(super) level: Level,
     pub(super) open: Arc<AtomicUsize>,
 }
 
-/// A library's span that is open: what hangs on it needs to know its place.
-struct Begun {
+/// An open library span, needed to resolve the parent of nested spans.
+struct OpenSpan {
     trace: TraceId,
     id: SpanId,
     parent: Option<SpanId>,
@@ -45,7 +45,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for OtlpLayer {
         }
         let mut unpack = Unpack::default();
         event.record(&mut unpack);
-        // What is part of no trace has no place in one.
+        // Events without a trace are not exported.
         if let Some(event) = unpack.0.filter(|event| event.event().trace_id.is_some()) {
             self.queue.put(Item::Event(event));
         }
@@ -57,24 +57,30 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for OtlpLayer {
             return;
         }
         let Some(span) = context.span(id) else { return };
-        let Some((trace, parent, parts)) = span.scope().skip(1).find_map(|above| place(&above)) else {
+        let Some((trace, parent, parts)) = span.scope().skip(1).find_map(|above| trace_and_parent(&above))
+        else {
             return;
         };
         let Some(id) = parts.next() else { return };
-        if self.open.fetch_add(1, Ordering::Relaxed) >= MOST_OPEN {
+        if self.open.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN {
             self.open.fetch_sub(1, Ordering::Relaxed);
             self.queue.count_dropped(1);
             return;
         }
-        span.extensions_mut().insert(Begun { trace, id, parent, parts, since: now() });
+        span.extensions_mut().insert(OpenSpan { trace, id, parent, parts, since: now() });
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let Some(begun) = span.extensions_mut().remove::<Begun>() else { return };
+        let Some(begun) = span.extensions_mut().remove::<OpenSpan>() else { return };
         self.open.fetch_sub(1, Ordering::Relaxed);
         let metadata = span.metadata();
-        let mut done = Span::new((begun.trace, begun.id), metadata.name(), SpanKind::Internal, begun.since);
+        let mut done = Span::new(
+            SpanContext { trace: begun.trace, span: begun.id },
+            metadata.name(),
+            SpanKind::Internal,
+            begun.since,
+        );
         done.parent = begun.parent;
         done.end = now();
         done.scope = metadata.target().into();
@@ -82,13 +88,15 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for OtlpLayer {
     }
 }
 
-/// Where a span below `above` belongs, if that says so.
-fn place<'s, S: LookupSpan<'s>>(above: &SpanRef<'s, S>) -> Option<(TraceId, Option<SpanId>, Spans)> {
+/// The trace and parent for a span below `above`.
+fn trace_and_parent<'s, S: LookupSpan<'s>>(
+    above: &SpanRef<'s, S>,
+) -> Option<(TraceId, Option<SpanId>, Spans)> {
     let extensions = above.extensions();
-    if let Some(begun) = extensions.get::<Begun>() {
+    if let Some(begun) = extensions.get::<OpenSpan>() {
         return Some((begun.trace, Some(begun.id), begun.parts.clone()));
     }
-    let names = extensions.get::<TurnNames>()?;
+    let names = extensions.get::<TurnFields>()?;
     Some((names.trace?, names.span, names.parts.clone()))
 }
 

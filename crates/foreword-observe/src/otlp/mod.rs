@@ -1,62 +1,63 @@
-//! Traces for a collector of the owner's, by the OpenTelemetry protocol over HTTP with JSON. Made of the events that are
-//! stored and logged too, so that there is one truth; with the names of OpenTelemetry's conventions for generative AI.
+//! Exports traces over OTLP/HTTP with JSON, using OpenTelemetry's semantic conventions for generative AI. Spans are
+//! built from the same events that are stored and logged.
 //!
-//! Nothing is sent unless the configuration names a collector, and nothing that anybody has said: see `told`. A collector that
-//! is slow, away or broken is never noticed by a turn: what it can't take in is dropped and counted.
+//! Nothing is sent unless the configuration names a collector, and message texts are never sent: see `attributes`. A
+//! slow or unavailable collector does not affect turns: data that does not fit the queue is dropped and counted.
 
+mod attributes;
 mod client;
+mod exporter;
 mod headers;
 mod library;
 mod queue;
-mod sending;
 mod span;
-mod told;
 mod traces;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foreword_core::event::Level;
 use foreword_core::provider::{BaseUrl, Secret};
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::error::ObserveError;
-use crate::news::Tell;
+use crate::export_status::StatusCallback;
 use client::Collector;
+use exporter::Exporter;
 use queue::{Item, Queue};
-use sending::Sending;
 use span::Span;
 use traces::Traces;
 
+pub use exporter::ExportTimeouts;
 pub use headers::headers;
 pub use library::OtlpLayer;
-pub use sending::Patience;
 
-/// How many events, and how many finished spans, may wait.
+/// The capacity of the queues of events and of finished spans.
 const CAPACITY: usize = 4_096;
 
-/// What to export, and where to.
+/// The settings of the exporter.
 #[derive(Debug, Clone)]
 pub struct OtlpSettings {
-    /// Where the collector is; `/v1/traces` is added.
+    /// The address of the collector; `/v1/traces` is appended.
     pub endpoint: BaseUrl,
-    /// What is sent along, such as a token.
+    /// Request headers, such as a token.
     pub headers: Vec<(String, Secret)>,
-    /// How long one request may take.
+    /// The timeout of one request.
     pub timeout: Duration,
-    /// The name of the service in the collector's eyes.
+    /// The service name.
     pub service_name: String,
-    /// Spans of libraries below this level are left out.
+    /// Library spans below this level are ignored.
     pub level: Level,
-    /// How patient it is.
-    pub patience: Patience,
+    /// The timing of exports.
+    pub timeouts: ExportTimeouts,
 }
 
-/// Exports traces, once [`started`](Otlp::start).
+/// Exports traces after [`start`](Otlp::start).
 pub struct Otlp {
     queue: Queue,
     level: tracing::Level,
@@ -64,10 +65,10 @@ pub struct Otlp {
     waiting: Mutex<Option<Waiting>>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
     stopping: watch::Sender<bool>,
-    patience: Patience,
+    timeouts: ExportTimeouts,
 }
 
-/// What starting needs.
+/// The state that `start` takes.
 struct Waiting {
     items: mpsc::Receiver<Item>,
     collector: Collector,
@@ -75,10 +76,10 @@ struct Waiting {
 }
 
 impl Otlp {
-    /// An exporter that takes events in already, up to a number, and sends nothing yet.
+    /// An exporter that queues events but sends nothing yet.
     ///
     /// # Errors
-    /// If there is no way to the collector, whoever may be there.
+    /// If the client of the collector cannot be built.
     pub fn new(settings: OtlpSettings) -> Result<Self, ObserveError> {
         let collector = Collector::new(&settings.endpoint, &settings.headers, settings.timeout)?;
         let (sender, items) = mpsc::channel(CAPACITY);
@@ -95,32 +96,32 @@ impl Otlp {
             waiting: Mutex::new(Some(waiting)),
             tasks: Mutex::default(),
             stopping: watch::channel(false).0,
-            patience: settings.patience,
+            timeouts: settings.timeouts,
         })
     }
 
-    /// The layer that feeds it.
+    /// The layer that feeds the exporter.
     #[must_use]
     pub fn layer(&self) -> OtlpLayer {
         OtlpLayer { queue: self.queue.clone(), level: self.level, open: Arc::clone(&self.open) }
     }
 
-    /// How many spans and events were dropped since the start.
+    /// The number of dropped spans and events since the start.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.queue.dropped.load(Ordering::Relaxed)
     }
 
-    /// Begins to send, on the current Tokio runtime. `tell` hears when that fails, and when it works again.
-    pub fn start(&self, tell: Tell) {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+    /// Starts sending on the current Tokio runtime. Calls `on_status` when exports fail and when they work again.
+    pub fn start(&self, on_status: StatusCallback) {
+        let waiting = self.waiting.lock().take();
         let Some(Waiting { items, collector, service }) = waiting else { return };
         let (spans, finished) = mpsc::channel(CAPACITY);
-        let sending = Sending {
+        let sending = Exporter {
             collector,
             service,
-            patience: self.patience.clone(),
-            tell,
+            timeouts: self.timeouts.clone(),
+            on_status,
             dropped: Arc::clone(&self.queue.dropped),
             stopping: self.stopping.subscribe(),
             failures: 0,
@@ -128,22 +129,22 @@ impl Otlp {
         };
         let dropped = Arc::clone(&self.queue.dropped);
         let tasks = [tokio::spawn(assemble(items, spans, dropped)), tokio::spawn(sending.run(finished))];
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).extend(tasks);
+        self.tasks.lock().extend(tasks);
     }
 
-    /// Sends what is over, for as long as stopping may take, and ends.
+    /// Sends finished spans within the shutdown time limit and stops.
     pub async fn stop(&self) {
-        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let tasks = std::mem::take(&mut *self.tasks.lock());
         self.stopping.send_replace(true);
         let ends: Vec<_> = tasks.iter().map(JoinHandle::abort_handle).collect();
         let finishing = async {
-            // An error is a task that has ended already.
+            // An error means that the task has ended.
             let _ = self.queue.items.send(Item::Stop).await;
             for task in tasks {
                 let _ = task.await;
             }
         };
-        if timeout(self.patience.stopping, finishing).await.is_err() {
+        if timeout(self.timeouts.stopping, finishing).await.is_err() {
             ends.iter().for_each(tokio::task::AbortHandle::abort);
         }
     }
@@ -155,12 +156,12 @@ impl fmt::Debug for Otlp {
     }
 }
 
-/// Makes spans of what comes, until it is told to stop. Is always quick, whatever the collector does.
+/// Builds spans from events until `Stop` arrives. Never waits for the collector.
 async fn assemble(mut items: mpsc::Receiver<Item>, spans: mpsc::Sender<Span>, dropped: Arc<AtomicU64>) {
     let mut traces = Traces::default();
     let mut out = Vec::new();
     loop {
-        // Nothing to settle is nothing to wake up for.
+        // Wake up only if a trace is waiting to settle.
         let settling = traces.next_settling();
         let settled = async {
             match settling {

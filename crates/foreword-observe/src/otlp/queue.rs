@@ -1,4 +1,4 @@
-//! The way to the exporter: bounded, and never waited on. What does not fit is counted.
+//! A bounded, non-blocking queue to the exporter. Items that do not fit are counted as dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,16 +8,16 @@ use tokio::sync::mpsc;
 use super::span::Span;
 use crate::redact::Redacted;
 
-/// What waits for the exporter.
+/// An item of the queue.
 pub(super) enum Item {
     Event(Redacted),
-    /// A library's span that is over.
+    /// A finished library span.
     Library(Box<Span>),
-    /// Nothing comes after this.
+    /// No items follow.
     Stop,
 }
 
-/// The way in. Clones share one.
+/// The sending side. Clones share one queue.
 #[derive(Clone)]
 pub(super) struct Queue {
     pub(super) items: mpsc::Sender<Item>,

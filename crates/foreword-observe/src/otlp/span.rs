@@ -1,5 +1,4 @@
-//! A span as the OpenTelemetry protocol writes it in JSON: ids in hexadecimal, times in nanoseconds and whole numbers as
-//! texts, enumerations as numbers.
+//! A span in OTLP's JSON encoding: ids as hexadecimal, times in nanoseconds and integers as strings, enums as numbers.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,16 +7,16 @@ use foreword_core::event::{SpanId, TraceId};
 use foreword_core::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-/// The most things that are told of one span.
-const MOST_EVENTS: usize = 128;
-/// The longest text of an attribute or a name.
-const LONGEST: usize = 200;
-/// The status of a span that failed.
+/// The maximum number of events per span.
+const MAX_EVENTS: usize = 128;
+/// The maximum length of an attribute value or a name.
+const MAX_TEXT_CHARS: usize = 200;
+/// The status code of a failed span.
 const ERROR: u8 = 2;
-/// Who speaks, where our own spans are concerned.
+/// The instrumentation scope of our own spans.
 pub(super) const OWN_SCOPE: &str = "foreword";
 
-/// What stands at which end of the span.
+/// The OpenTelemetry span kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpanKind {
     Internal = 1,
@@ -25,7 +24,7 @@ pub(super) enum SpanKind {
     Client = 3,
 }
 
-/// What is said of something.
+/// An attribute value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Attribute {
     Text(String),
@@ -46,7 +45,7 @@ impl From<u64> for Attribute {
     }
 }
 
-/// What is said of it, by name. A name is there once, or whoever collects refuses it.
+/// Attributes by name. Collectors reject duplicate names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Attributes(BTreeMap<Cow<'static, str>, Attribute>);
 
@@ -55,7 +54,7 @@ impl Attributes {
         self.0.insert(name.into(), value.into());
     }
 
-    /// The same if there is something to say.
+    /// Adds the attribute if it has a value.
     pub(super) fn add_some(&mut self, name: &'static str, value: Option<impl Into<Attribute>>) {
         if let Some(value) = value {
             self.add(name, value);
@@ -76,7 +75,7 @@ impl Attributes {
     }
 }
 
-/// Something that happened within a span.
+/// A span event.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SpanEvent {
     pub(super) at: Timestamp,
@@ -84,7 +83,14 @@ pub(super) struct SpanEvent {
     pub(super) attributes: Attributes,
 }
 
-/// A piece of a trace.
+/// The ids of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SpanContext {
+    pub(super) trace: TraceId,
+    pub(super) span: SpanId,
+}
+
+/// A span of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Span {
     pub(super) trace: TraceId,
@@ -92,24 +98,24 @@ pub(super) struct Span {
     pub(super) parent: Option<SpanId>,
     pub(super) name: String,
     pub(super) kind: SpanKind,
-    /// Who tells of it: we, or a library by its name.
+    /// The instrumentation scope: ours, or the name of a library.
     pub(super) scope: Cow<'static, str>,
     pub(super) start: Timestamp,
     pub(super) end: Timestamp,
     pub(super) attributes: Attributes,
     pub(super) events: Vec<SpanEvent>,
     pub(super) events_left_out: u32,
-    /// Other messages that it answers.
-    pub(super) links: Vec<(TraceId, SpanId)>,
+    /// Links to other messages that the turn answers.
+    pub(super) links: Vec<SpanContext>,
     pub(super) failed: bool,
 }
 
 impl Span {
-    /// One of our own, which begins and ends at `at` until more is known.
-    pub(super) fn new((trace, id): (TraceId, SpanId), name: &str, kind: SpanKind, at: Timestamp) -> Self {
+    /// One of our spans, with start and end at `at`.
+    pub(super) fn new(context: SpanContext, name: &str, kind: SpanKind, at: Timestamp) -> Self {
         Self {
-            trace,
-            id,
+            trace: context.trace,
+            id: context.span,
             parent: None,
             name: short(name).to_owned(),
             kind,
@@ -124,10 +130,10 @@ impl Span {
         }
     }
 
-    /// Tells of something within it.
-    pub(super) fn tell(&mut self, event: SpanEvent) {
+    /// Adds a span event.
+    pub(super) fn add_event(&mut self, event: SpanEvent) {
         self.end = self.end.max(event.at);
-        if self.events.len() < MOST_EVENTS {
+        if self.events.len() < MAX_EVENTS {
             self.events.push(event);
         } else {
             self.events_left_out += 1;
@@ -136,7 +142,7 @@ impl Span {
 
     fn json(&self) -> Value {
         let event = |event: &SpanEvent| json!({ "timeUnixNano": nanoseconds(event.at), "name": event.name, "attributes": event.attributes.json() });
-        let link = |(trace, span): &(TraceId, SpanId)| json!({ "traceId": trace, "spanId": span });
+        let link = |link: &SpanContext| json!({ "traceId": link.trace, "spanId": link.span });
         let mut out = json!({
             "traceId": self.trace,
             "spanId": self.id,
@@ -165,7 +171,7 @@ impl Span {
     }
 }
 
-/// The body of a request that tells of `spans`, which come from the service of that name.
+/// The request body with `spans` of the service.
 pub(super) fn body(service: &str, spans: &[Span]) -> Vec<u8> {
     let version = env!("CARGO_PKG_VERSION");
     let mut resource = Attributes::default();
@@ -176,7 +182,7 @@ pub(super) fn body(service: &str, spans: &[Span]) -> Vec<u8> {
         scopes.entry(&span.scope).or_default().push(span.json());
     }
     let scope = |(name, spans): (&str, Vec<Value>)| {
-        // Of a library only the name is known.
+        // Only the name of a library is known.
         let scope = if name == OWN_SCOPE {
             json!({ "name": name, "version": version })
         } else {
@@ -190,11 +196,11 @@ pub(super) fn body(service: &str, spans: &[Span]) -> Vec<u8> {
         .into_bytes()
 }
 
-/// Nanoseconds since 1970. Nothing of ours is older.
+/// Nanoseconds since the Unix epoch. Negative times do not occur.
 fn nanoseconds(at: Timestamp) -> String {
     (i128::from(at.as_micros()).max(0) * 1_000).to_string()
 }
 
 fn short(text: &str) -> &str {
-    text.char_indices().nth(LONGEST).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
+    text.char_indices().nth(MAX_TEXT_CHARS).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }

@@ -1,5 +1,5 @@
-//! Puts the spans of traces together out of events. An event tells of something that is over, or of a beginning or an end;
-//! a span is both. Holds what is not over yet, within bounds, and knows no clock but the one it is given.
+//! Assembles spans from events. Some events report a finished operation, others only a start or an end. Keeps open
+//! spans in bounded memory; the caller passes the time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,49 +8,50 @@ use foreword_core::event::{Event, EventType, SpanId, TraceId};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::span::{Attribute, Span, SpanKind};
-use super::told::{self, Tools};
+use super::attributes::{self, Tools};
+use super::span::{Attribute, Span, SpanContext, SpanKind};
 
-/// How long is waited for an answer to be sent once its turn has ended. A turn that failed sends none.
-const GRACE: Duration = Duration::from_secs(2);
-/// How many traces may be open at once.
-const MOST_OPEN: usize = 1_024;
-/// How many other messages a turn is linked with.
-const MOST_LINKS: usize = 32;
+/// How long to wait for the reply event after the turn has ended. A failed turn has no reply.
+const REPLY_GRACE_PERIOD: Duration = Duration::from_secs(2);
+/// The maximum number of open traces.
+const MAX_OPEN: usize = 1_024;
+/// The maximum number of linked messages per turn.
+const MAX_LINKS: usize = 32;
 
-/// The traces that are not over.
+/// The open traces.
 #[derive(Debug, Default)]
 pub(super) struct Traces {
     open: BTreeMap<TraceId, Open>,
     tools: Tools,
-    /// Counts what was opened, so that the oldest is known.
+    /// A counter of opened traces, to find the oldest.
     opened: u64,
 }
 
 #[derive(Debug, Default)]
 struct Open {
     number: u64,
-    /// The message everything comes of.
+    /// The root span: the received message.
     root: Option<Span>,
     turns: BTreeMap<SpanId, Span>,
-    /// Since when no turn runs any more.
+    /// Since when no turn of the trace is running.
     settled: Option<Instant>,
 }
 
 impl Traces {
-    /// Takes an event in; what is over thereby goes to `out`.
+    /// Processes an event and appends finished spans to `out`.
     pub(super) fn take(&mut self, event: &Event, now: Instant, out: &mut Vec<Span>) {
-        let (Some(trace), Some(id)) = (event.trace_id, event.span_id) else { return };
+        let (Some(trace), Some(span)) = (event.trace_id, event.span_id) else { return };
+        let context = SpanContext { trace, span };
         match event.event_type {
-            EventType::MessageReceived => self.received(event, (trace, id)),
-            EventType::TurnStarted => self.turn_started(event, (trace, id)),
-            EventType::TurnCompleted => self.turn_completed(event, (trace, id), (now, out)),
-            EventType::ApiCall | EventType::ApiError => out.push(chat(event, (trace, id))),
+            EventType::MessageReceived => self.received(event, context),
+            EventType::TurnStarted => self.turn_started(event, context),
+            EventType::TurnCompleted => self.turn_completed(event, context, now, out),
+            EventType::ApiCall | EventType::ApiError => out.push(chat(event, context)),
             EventType::ToolCall => {
-                self.tools.ran(told::text(event, "tool").unwrap_or_default());
-                out.push(tool(event, (trace, id)));
+                self.tools.ran(attributes::text(event, "tool").unwrap_or_default());
+                out.push(tool(event, context));
             }
-            // The call before it has said so.
+            // Already reported by the preceding tool call event.
             EventType::ToolError => {}
             EventType::MessageSent => {
                 self.within(event, trace);
@@ -60,17 +61,17 @@ impl Traces {
         }
     }
 
-    /// What has waited long enough for its end.
+    /// Closes traces whose grace period is over.
     pub(super) fn settle(&mut self, now: Instant, out: &mut Vec<Span>) {
-        self.end_settled(|since| now.duration_since(since) >= GRACE, out);
+        self.end_settled(|since| now.duration_since(since) >= REPLY_GRACE_PERIOD, out);
     }
 
-    /// When there is something to settle next.
+    /// When the next grace period ends.
     pub(super) fn next_settling(&self) -> Option<Instant> {
-        self.open.values().filter_map(|open| open.settled).min().map(|since| since + GRACE)
+        self.open.values().filter_map(|open| open.settled).min().map(|since| since + REPLY_GRACE_PERIOD)
     }
 
-    /// Whatever is over, at once. A turn that still runs is told of by whoever goes on with it.
+    /// Closes all finished traces immediately. A running turn is exported by the process that resumes it.
     pub(super) fn close(&mut self, out: &mut Vec<Span>) {
         self.end_settled(|_| true, out);
         self.open.clear();
@@ -83,7 +84,7 @@ impl Traces {
     }
 
     fn open(&mut self, trace: TraceId) -> &mut Open {
-        if !self.open.contains_key(&trace) && self.open.len() >= MOST_OPEN {
+        if !self.open.contains_key(&trace) && self.open.len() >= MAX_OPEN {
             let oldest = self.open.iter().min_by_key(|(_, open)| open.number).map(|(id, _)| *id);
             oldest.and_then(|oldest| self.open.remove(&oldest));
         }
@@ -92,42 +93,43 @@ impl Traces {
         self.open.entry(trace).or_insert_with(|| Open { number, ..Open::default() })
     }
 
-    fn received(&mut self, event: &Event, ids: (TraceId, SpanId)) {
-        let root = root(event, ids);
-        self.open(ids.0).root.get_or_insert(root);
+    fn received(&mut self, event: &Event, context: SpanContext) {
+        let root = root(event, context);
+        self.open(context.trace).root.get_or_insert(root);
     }
 
-    fn turn_started(&mut self, event: &Event, ids: (TraceId, SpanId)) {
+    fn turn_started(&mut self, event: &Event, context: SpanContext) {
         let agent = event.agent_id.as_deref().unwrap_or_default();
-        let mut turn =
-            Span::new(ids, format!("invoke_agent {agent}").trim_end(), SpanKind::Internal, event.timestamp);
+        let mut turn = Span::new(
+            context,
+            format!("invoke_agent {agent}").trim_end(),
+            SpanKind::Internal,
+            event.timestamp,
+        );
         turn.parent = event.parent_span_id;
-        turn.attributes = told::whose(event);
+        turn.attributes = attributes::identity(event);
         turn.attributes.add("gen_ai.operation.name", "invoke_agent");
-        told::model(event, &mut turn.attributes);
-        turn.links = others(event, ids.0);
-        let open = self.open(ids.0);
+        attributes::model(event, &mut turn.attributes);
+        turn.links = others(event, context.trace);
+        let open = self.open(context.trace);
         open.settled = None;
         if let (None, Some(parent)) = (&open.root, event.parent_span_id) {
-            // Another process has taken the message in, or nobody has: the turn came by itself.
-            open.root = Some(root(event, (ids.0, parent)));
+            // The message was received by another process, or the turn has no message.
+            open.root = Some(root(event, SpanContext { span: parent, ..context }));
         }
-        // A turn that is gone on with keeps its beginning.
-        open.turns.entry(ids.1).or_insert(turn);
+        // A resumed turn keeps its start.
+        open.turns.entry(context.span).or_insert(turn);
     }
 
-    fn turn_completed(
-        &mut self,
-        event: &Event,
-        ids: (TraceId, SpanId),
-        (now, out): (Instant, &mut Vec<Span>),
-    ) {
-        let Some(mut turn) = self.open.get_mut(&ids.0).and_then(|open| open.turns.remove(&ids.1)) else {
+    fn turn_completed(&mut self, event: &Event, context: SpanContext, now: Instant, out: &mut Vec<Span>) {
+        let Some(mut turn) =
+            self.open.get_mut(&context.trace).and_then(|open| open.turns.remove(&context.span))
+        else {
             return;
         };
         turn.end = event.timestamp;
-        told::usage(event, &mut turn.attributes);
-        let outcome = told::outcome(event).unwrap_or("failed");
+        attributes::usage(event, &mut turn.attributes);
+        let outcome = attributes::outcome(event).unwrap_or("failed");
         turn.attributes.add("foreword.outcome", outcome);
         let calls = event.metadata.as_ref().and_then(|all| all.get("toolCallCount")).and_then(Value::as_u64);
         turn.attributes.add_some("foreword.tool_calls", calls);
@@ -136,14 +138,14 @@ impl Traces {
             turn.attributes.add("error.type", outcome);
         }
         let links = std::mem::take(&mut turn.links);
-        for (trace, _) in &links {
-            self.over(*trace, &turn, now);
+        for link in &links {
+            self.over(link.trace, &turn, now);
         }
-        self.over(ids.0, &turn, now);
+        self.over(context.trace, &turn, now);
         out.push(Span { links, ..turn });
     }
 
-    /// Notes that a turn for this message is over.
+    /// Records the end of a turn of this trace.
     fn over(&mut self, trace: TraceId, turn: &Span, now: Instant) {
         let Some(open) = self.open.get_mut(&trace) else { return };
         if let Some(root) = &mut open.root {
@@ -167,65 +169,68 @@ impl Traces {
         }
     }
 
-    /// Something that happened within a span that is open.
+    /// Adds an event to an open span.
     fn within(&mut self, event: &Event, trace: TraceId) {
-        let told = self.tools.span_event(event);
+        let span_event = self.tools.span_event(event);
         let Some(open) = self.open.get_mut(&trace) else { return };
         if matches!(event.event_type, EventType::TrustResolved | EventType::PromptBuilt) {
-            open.turns.values_mut().for_each(|turn| told::standing(event, &mut turn.attributes));
+            open.turns.values_mut().for_each(|turn| attributes::trust_and_epoch(event, &mut turn.attributes));
         }
         let turn = event.parent_span_id.and_then(|parent| open.turns.get_mut(&parent));
         if let Some(span) = turn.or(open.root.as_mut()) {
-            span.tell(told);
+            span.add_event(span_event);
         }
     }
 }
 
-fn root(event: &Event, ids: (TraceId, SpanId)) -> Span {
-    let mut root = Span::new(ids, "message", SpanKind::Server, event.timestamp);
-    root.attributes = told::whose(event);
+fn root(event: &Event, context: SpanContext) -> Span {
+    let mut root = Span::new(context, "message", SpanKind::Server, event.timestamp);
+    root.attributes = attributes::identity(event);
     root
 }
 
-/// The other messages that a turn takes up, beside the one it is part of.
-fn others(event: &Event, own: TraceId) -> Vec<(TraceId, SpanId)> {
+/// The other messages that the turn answers.
+fn others(event: &Event, own: TraceId) -> Vec<SpanContext> {
     let messages = event.metadata.as_ref().and_then(|all| all.get("messages")).and_then(Value::as_array);
     let names = messages.into_iter().flatten().filter_map(Value::as_str);
     let traces = names.filter_map(TraceId::named).filter(|trace| *trace != own);
-    traces.filter_map(|trace| Some((trace, trace.span("message")?))).take(MOST_LINKS).collect()
+    traces
+        .filter_map(|trace| Some(SpanContext { trace, span: trace.span("message")? }))
+        .take(MAX_LINKS)
+        .collect()
 }
 
-/// A span that ends when its event was told.
-fn ended(event: &Event, ids: (TraceId, SpanId), name: &str, kind: SpanKind) -> Span {
-    let mut span = Span::new(ids, name.trim_end(), kind, event.timestamp);
+/// A span that ends at the time of its event.
+fn ended(event: &Event, context: SpanContext, name: &str, kind: SpanKind) -> Span {
+    let mut span = Span::new(context, name.trim_end(), kind, event.timestamp);
     span.start = event.timestamp.minus(Duration::from_millis(event.duration_ms.unwrap_or_default()));
     span.parent = event.parent_span_id;
-    span.attributes = told::whose(event);
+    span.attributes = attributes::identity(event);
     span
 }
 
-fn chat(event: &Event, ids: (TraceId, SpanId)) -> Span {
-    let model = told::text(event, "model").and_then(|model| model.split_once('/'));
+fn chat(event: &Event, context: SpanContext) -> Span {
+    let model = attributes::text(event, "model").and_then(|model| model.split_once('/'));
     let name = model.map(|(_, name)| name).unwrap_or_default();
-    let mut span = ended(event, ids, &format!("chat {name}"), SpanKind::Client);
+    let mut span = ended(event, context, &format!("chat {name}"), SpanKind::Client);
     span.attributes.add("gen_ai.operation.name", "chat");
-    told::model(event, &mut span.attributes);
-    told::usage(event, &mut span.attributes);
-    if told::text(event, "for") == Some("summary") {
+    attributes::model(event, &mut span.attributes);
+    attributes::usage(event, &mut span.attributes);
+    if attributes::text(event, "for") == Some("summary") {
         span.attributes.add("foreword.purpose", "summary");
     }
     if event.event_type == EventType::ApiError {
         span.failed = true;
-        span.attributes.add("error.type", &*told::error_type(event));
+        span.attributes.add("error.type", &*attributes::error_type(event));
         let attempt = event.metadata.as_ref().and_then(|all| all.get("retryAttempt")).and_then(Value::as_u64);
         span.attributes.add_some("foreword.attempt", attempt);
     }
     span
 }
 
-fn tool(event: &Event, ids: (TraceId, SpanId)) -> Span {
-    let name = told::text(event, "tool").unwrap_or_default();
-    let mut span = ended(event, ids, &format!("execute_tool {name}"), SpanKind::Internal);
+fn tool(event: &Event, context: SpanContext) -> Span {
+    let name = attributes::text(event, "tool").unwrap_or_default();
+    let mut span = ended(event, context, &format!("execute_tool {name}"), SpanKind::Internal);
     span.attributes.add("gen_ai.operation.name", "execute_tool");
     span.attributes.add("gen_ai.tool.name", name);
     let failed = event.metadata.as_ref().and_then(|all| all.get("isError")).and_then(Value::as_bool);

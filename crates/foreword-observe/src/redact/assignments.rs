@@ -1,13 +1,13 @@
-//! `password=…`, `"apiKey": "…"`, `--token …`, `<secret>…</secret>`: values that stand under a key inside a text. The text may
-//! be a sentence, a shell command, a header, an address, or JSON that was put into a string, once or more often.
+//! Values after a key inside text: `password=…`, `"apiKey": "…"`, `--token …`, `<secret>…</secret>`. The text may be a
+//! sentence, a shell command, a header, a URL, or JSON nested in strings.
 
 use std::ops::Range;
 
-use super::hit::{Hit, LOOK, looks_random};
+use super::hit::{Hit, MAX_LOOKAHEAD, looks_random};
 use super::keys::{SecretKeys, Sure};
 use super::mask::is_mask;
 
-/// Parts that names of secrets have; what stands around them decides.
+/// Parts of the names of secrets; the context decides.
 pub(super) const PARTS: [&str; 14] = [
     "key",
     "token",
@@ -24,35 +24,35 @@ pub(super) const PARTS: [&str; 14] = [
     "jwt",
     "mnemonic",
 ];
-/// How far a name reaches at most from the part of it that was found.
-const LONGEST_NAME: usize = 64;
-/// What may stand in front of `key` with a space between.
+/// The maximum distance between the part and the end of its name.
+const MAX_NAME_LEN: usize = 64;
+/// Words that may precede `key` with a space.
 const SPACED: [&str; 10] =
     ["api", "secret", "access", "private", "signing", "encryption", "license", "account", "admin", "master"];
 const SCHEMES: [&str; 10] =
     ["bearer", "basic", "digest", "token", "apikey", "negotiate", "ntlm", "hmac", "key", "aws4-hmac-sha256"];
 
-/// How a value is joined to its key.
+/// How a value follows its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
-    /// `=`, and whatever else programs write.
+    /// `=` and similar operators.
     Equals,
-    /// `: `, which people write too.
+    /// `: `, also common in prose.
     Colon,
-    /// A space behind `--key`.
+    /// A space after `--key`.
     Space,
     /// `<key>`.
     Tag,
 }
 
-/// The value under the key that the anchor is part of, if a secret stands there.
+/// The value of the key that contains the anchor, if it is a secret.
 pub(super) fn find(hit: &Hit<'_>, keys: &SecretKeys) -> Option<Range<usize>> {
     let name = name_around(hit);
     let (joint, start) = joint(hit, &name)?;
     let sure = judge(hit, &name, keys)?;
     let value = value(hit, start, joint, sure)?;
     let text = &hit.text[value.clone()];
-    let is_secret = !text.is_empty() && !is_mask(text) && !says_nothing(text) && likely(text, joint, sure);
+    let is_secret = !text.is_empty() && !is_mask(text) && !is_placeholder(text) && likely(text, joint, sure);
     is_secret.then_some(value)
 }
 
@@ -62,10 +62,10 @@ fn in_name(byte: u8) -> bool {
 
 fn name_around(hit: &Hit<'_>) -> Range<usize> {
     let before = &hit.bytes()[..hit.at.start];
-    let left = before.iter().rev().take(LONGEST_NAME).take_while(|byte| in_name(**byte)).count();
+    let left = before.iter().rev().take(MAX_NAME_LEN).take_while(|byte| in_name(**byte)).count();
     let right =
-        hit.bytes()[hit.at.end..].iter().take(LONGEST_NAME).take_while(|byte| in_name(**byte)).count();
-    // A full stop at the end is a sentence's.
+        hit.bytes()[hit.at.end..].iter().take(MAX_NAME_LEN).take_while(|byte| in_name(**byte)).count();
+    // A trailing full stop ends a sentence.
     let end = hit.at.end + right;
     let dots = hit.bytes()[hit.at.end..end].iter().rev().take_while(|byte| **byte == b'.').count();
     hit.at.start - left..end - dots
@@ -73,7 +73,7 @@ fn name_around(hit: &Hit<'_>) -> Range<usize> {
 
 fn judge(hit: &Hit<'_>, name: &Range<usize>, keys: &SecretKeys) -> Option<Sure> {
     let text = &hit.text[name.clone()];
-    // An escape such as `\n` in front of a name is no part of it.
+    // An escape such as `\n` before a name is not part of it.
     let escaped = name.start > 0 && hit.bytes()[name.start - 1] == b'\\' && text.starts_with(['n', 'r', 't']);
     let text = if escaped { &text[1..] } else { text };
     if text.eq_ignore_ascii_case("pass") {
@@ -92,7 +92,7 @@ fn stands_before(hit: &Hit<'_>, name: &Range<usize>, word: &str) -> bool {
     from.is_some_and(|from| before[from..].eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// What joins a value to the name, and where the value begins.
+/// The joint between name and value, and the start of the value.
 fn joint(hit: &Hit<'_>, name: &Range<usize>) -> Option<(Joint, usize)> {
     let bytes = hit.bytes();
     let closed = hit.short_run(name.end, |byte| matches!(byte, b'\\' | b'"' | b'\'' | b'`' | b']'));
@@ -106,7 +106,7 @@ fn joint(hit: &Hit<'_>, name: &Range<usize>) -> Option<(Joint, usize)> {
         }
         b':' => {
             let equals = if bytes.get(at + 1) == Some(&b'=') { 2 } else { 1 };
-            // On the next line stands another thing, unless it is quoted.
+            // The next line is separate, unless it is quoted.
             let start = hit.short_run(at + equals, |byte| matches!(byte, b' ' | b'\t'));
             let next = hit.short_run(start, |byte| byte.is_ascii_whitespace());
             let quoted = matches!(bytes.get(next), Some(b'"' | b'\'' | b'\\'));
@@ -137,7 +137,7 @@ fn value(hit: &Hit<'_>, start: usize, joint: Joint, sure: Sure) -> Option<Range<
     (joint != Joint::Space || hit.bytes().get(start) != Some(&b'-')).then(|| start..bare_end(hit, start))
 }
 
-/// Where a quoted value begins, by which mark it is quoted and how many backslashes stand before it.
+/// The start of the value, its quotation mark, and the number of backslashes before the mark.
 fn opened(hit: &Hit<'_>, start: usize) -> (usize, Option<(u8, usize)>) {
     let mark = hit.short_run(start, |byte| byte == b'\\');
     match hit.bytes().get(mark) {
@@ -146,7 +146,7 @@ fn opened(hit: &Hit<'_>, start: usize) -> (usize, Option<(u8, usize)>) {
     }
 }
 
-/// Where a quoted value ends. One that nobody has closed was cut off, and ends with the text.
+/// The end of a quoted value. An unclosed value was truncated and ends with the text.
 fn closing(bytes: &[u8], start: usize, mark: u8, escapes: usize) -> usize {
     let mut backslashes = 0;
     for (at, byte) in bytes.iter().enumerate().skip(start) {
@@ -163,12 +163,12 @@ fn closing(bytes: &[u8], start: usize, mark: u8, escapes: usize) -> usize {
     bytes.len()
 }
 
-/// A header's value goes to the end of its line, or of what it is quoted in.
+/// A header value extends to the end of its line or of the quotation.
 fn header(hit: &Hit<'_>, start: usize) -> Option<Range<usize>> {
     let value = behind_scheme(hit, start..hit.text.len());
     let first = hit.short_run(value, |byte| !byte.is_ascii_whitespace());
     let word = &hit.bytes()[value..first];
-    // Sentences have colons too.
+    // Prose also contains colons.
     if value == start && !looks_random(word) && !word.contains(&b'=') {
         return None;
     }
@@ -180,7 +180,7 @@ fn header(hit: &Hit<'_>, start: usize) -> Option<Range<usize>> {
     Some(value..lines.map_or(end - escaped, |at| value + at))
 }
 
-/// Where the secret part of a header begins.
+/// The start of the secret after the authentication scheme.
 fn behind_scheme(hit: &Hit<'_>, value: Range<usize>) -> usize {
     let end = hit.short_run(value.start, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let word = &hit.text[value.start..end.min(value.end).max(value.start)];
@@ -189,7 +189,7 @@ fn behind_scheme(hit: &Hit<'_>, value: Range<usize>) -> usize {
     if known && next > end && next < value.end { next } else { value.start }
 }
 
-/// Where a value without quotes ends: at a space, at a quote, or where the next key begins.
+/// The end of an unquoted value: at a space, at a quotation mark, or before the next key.
 fn bare_end(hit: &Hit<'_>, start: usize) -> usize {
     let bytes = hit.bytes();
     let mut at = start;
@@ -218,15 +218,15 @@ fn bare_end(hit: &Hit<'_>, start: usize) -> usize {
     masked.unwrap_or(trimmed)
 }
 
-/// Whether what follows is another `key=` or `key:`.
+/// Whether another `key=` or `key:` follows.
 fn next_is_key(bytes: &[u8], at: usize) -> bool {
     let rest = &bytes[at.min(bytes.len())..];
     let name = rest.iter().take(32).take_while(|byte| in_name(**byte) || matches!(byte, b'"' | b'%')).count();
     name > 0 && matches!(rest.get(name), Some(b'=' | b':'))
 }
 
-/// Values that are none, or say where the value is.
-fn says_nothing(text: &str) -> bool {
+/// Empty values and references to a value.
+fn is_placeholder(text: &str) -> bool {
     let word = text.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let nothing =
         ["null", "none", "nil", "true", "false", "undefined", "missing", "unset", "empty", "required"];
@@ -235,17 +235,17 @@ fn says_nothing(text: &str) -> bool {
             && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
     };
     let referred = text.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}'));
-    let placeholder = text.starts_with('<') && text.ends_with('>') && text.len() < LONGEST_NAME;
+    let placeholder = text.starts_with('<') && text.ends_with('>') && text.len() < MAX_NAME_LEN;
     word.is_empty() && !text.chars().any(char::is_alphanumeric) && text.len() < 4
         || nothing.iter().any(|other| text.eq_ignore_ascii_case(other))
         || referred.is_some_and(variable)
         || placeholder
 }
 
-/// Whether it can be a secret, where people may have written a sentence.
+/// Whether the value may be a secret, where prose is also possible.
 fn likely(text: &str, joint: Joint, sure: Sure) -> bool {
     let odd = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_punctuation();
-    let seen = &text.as_bytes()[..text.len().min(LOOK)];
+    let seen = &text.as_bytes()[..text.len().min(MAX_LOOKAHEAD)];
     match (sure, joint) {
         (Sure::IfLikely, Joint::Colon) => {
             seen.len() >= 20

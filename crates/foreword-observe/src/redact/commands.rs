@@ -1,24 +1,24 @@
-//! Passwords that a command line has under a letter. `-p` means a password to few programs, so the program is looked for,
-//! and then its line.
+//! Passwords in command lines after a single-letter option. Only few programs use `-p` for a password, so the scan
+//! finds the program first.
 
 use std::ops::Range;
 
-use super::hit::{Hit, LOOK};
+use super::hit::{Hit, MAX_LOOKAHEAD};
 use super::mask::is_mask;
 
-/// How much of a command line is looked at.
-const LONGEST_LINE: usize = 512;
+/// The maximum number of bytes examined of a command line.
+const MAX_LINE_LEN: usize = 512;
 
-/// A program, the letter of its password, and how the password stands there.
+/// A program, its password option, and the position of the password.
 type Program = (&'static str, &'static str, Where);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
-    /// Without a space behind the letter.
+    /// Directly after the option.
     Joined,
-    /// With or without one.
+    /// With or without a space.
     Either,
-    /// Behind a user and a colon.
+    /// After a user name and a colon.
     BehindUser,
 }
 
@@ -34,12 +34,12 @@ pub(super) const PROGRAMS: [Program; 9] = [
     ("curl", "--user", Where::BehindUser),
 ];
 
-/// The password on the line that begins with the program.
+/// The password in the command line of the program.
 pub(super) fn find(hit: &Hit<'_>, letter: &str, place: Where) -> Option<Range<usize>> {
     if !hit.begins_word() {
         return None;
     }
-    let line_end = hit.run_within(hit.at.end, LONGEST_LINE, |byte| !matches!(byte, b'\n' | b'|' | b';'));
+    let line_end = hit.run_within(hit.at.end, MAX_LINE_LEN, |byte| !matches!(byte, b'\n' | b'|' | b';'));
     let mut from = hit.at.end;
     while let Some(found) =
         hit.bytes().get(from..line_end)?.windows(letter.len()).position(|w| w == letter.as_bytes())
@@ -70,5 +70,6 @@ fn argument(hit: &Hit<'_>, behind: usize, place: Where) -> Option<Range<usize>> 
     };
     let value = &hit.text[start..end];
     let looks_like_option = value.starts_with('-') || value.starts_with('$');
-    (!value.is_empty() && value.len() < LOOK && !looks_like_option && !is_mask(value)).then_some(start..end)
+    (!value.is_empty() && value.len() < MAX_LOOKAHEAD && !looks_like_option && !is_mask(value))
+        .then_some(start..end)
 }

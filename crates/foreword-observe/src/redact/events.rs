@@ -1,4 +1,4 @@
-//! An event without secrets: every field that holds text is looked through.
+//! Redacts all text fields of an event.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ impl Redactor {
     /// The event without secrets.
     #[must_use]
     pub fn event(&self, mut event: Event) -> Redacted {
-        // All fields are named, so that a new one can't be forgotten.
+        // Destructure all fields, so that a new field causes a compile error here.
         let Event {
             timestamp: _,
             level: _,
@@ -78,7 +78,7 @@ impl Redactor {
 
     fn id<T: TryFrom<String, Error = BadId> + AsId>(&self, id: &mut T) {
         if let Cow::Owned(masked) = self.text(id.as_id()) {
-            // Many short masks may be longer than an id can be.
+            // Many short masks may exceed the maximum length of an id.
             if let Ok(masked) = T::try_from(masked).or_else(|_| T::try_from(MASK.to_owned())) {
                 *id = masked;
             }
@@ -93,7 +93,7 @@ impl Redactor {
     }
 }
 
-/// What ids of different types have in common here.
+/// Common interface of the id types.
 trait AsId {
     fn as_id(&self) -> &str;
 }

@@ -1,15 +1,15 @@
-//! Secrets that are known by their form: the ones behind a word such as `Bearer`, tokens in three parts, a bot's token, the
-//! secret half of a pair, private keys, and passwords in addresses.
+//! Secrets recognised by their form: after a word such as `Bearer`, JWTs, bot tokens, secret keys of a pair, private
+//! keys, and passwords in URLs.
 
 use std::ops::Range;
 
-use super::hit::{Hit, LOOK, begins_word, looks_random};
+use super::hit::{Hit, MAX_LOOKAHEAD, begins_word, looks_random};
 use super::mask::{is_mask, mask_at};
 use super::shapes::is_small_hex;
 
 type Find = fn(&Hit<'_>) -> Option<Range<usize>>;
 
-/// What to look for, and what then to look at.
+/// The anchors and their checks.
 pub(super) const FORMS: [(&str, Find); 13] = [
     ("bearer", bearer),
     ("basic", basic),
@@ -47,7 +47,7 @@ fn scheme(hit: &Hit<'_>, is_secret: fn(&[u8]) -> bool) -> Option<Range<usize>> {
     found.then(|| start..hit.run(start, belongs))
 }
 
-/// A token in three parts of base64, the first of which begins with `{"`.
+/// A JWT: three base64 parts, the first of which starts with `{"`.
 fn web_token(hit: &Hit<'_>) -> Option<Range<usize>> {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let head = hit.short_run(hit.at.end, part);
@@ -58,12 +58,12 @@ fn web_token(hit: &Hit<'_>) -> Option<Range<usize>> {
         let next = hit.bytes().get(head) == Some(&b'.') && hit.short_run(head + 1, part) - head > 4;
         next && head - hit.at.start >= 10
     };
-    // A first part that is longer than we look is no word either.
-    let found = head - hit.at.end == LOOK || in_parts();
+    // A first part longer than the limit is not a word either.
+    let found = head - hit.at.end == MAX_LOOKAHEAD || in_parts();
     found.then(|| hit.at.start..hit.run(hit.at.end, |byte| part(byte) || byte == b'.'))
 }
 
-/// `123456789:AA…`, as bots of Telegram have.
+/// `123456789:AA…`, a Telegram bot token.
 fn bot_token(hit: &Hit<'_>) -> Option<Range<usize>> {
     let end =
         hit.short_run(hit.at.start + 1, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
@@ -73,7 +73,7 @@ fn bot_token(hit: &Hit<'_>) -> Option<Range<usize>> {
     found.then(|| hit.at.start - digits..end)
 }
 
-/// `<id>.<time>.<signature>`, as bots of Discord have, at the first of the two dots. The id is a decimal number in base64.
+/// `<id>.<time>.<signature>`, a Discord bot token; the anchor is the first dot. The id is a decimal number in base64.
 fn discord_token(hit: &Hit<'_>) -> Option<Range<usize>> {
     let belongs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let time = hit.run_within(hit.at.end, 8, belongs);
@@ -90,19 +90,19 @@ fn discord_token(hit: &Hit<'_>) -> Option<Range<usize>> {
     (25..=80).contains(&(end - time - 1)).then_some(start..end)
 }
 
-/// Whether this may be decimal digits in base64: of every four characters each has a few that it can be.
+/// Whether `text` may be decimal digits in base64: each position within four characters allows only a few characters.
 fn is_number_in_base64(text: &[u8]) -> bool {
     let of: [&[u8]; 4] = [b"MNO", b"DTjzAQgw", b"AEIMQUYcgk", b"wxyz012345"];
     text.iter().zip(of.iter().cycle()).all(|(byte, of)| of.contains(byte))
 }
 
-/// The 32 digits behind the name of an account of Twilio's: they say nothing by themselves.
+/// The 32 digits after a Twilio account id, which have no form of their own.
 fn twilio_token(hit: &Hit<'_>) -> Option<Range<usize>> {
     let mut at = hit.run_within(hit.at.end, 33, is_small_hex);
     if &hit.text[hit.at.clone()] != "AC" || at - hit.at.end != 32 || !hit.begins_word() {
         return None;
     }
-    let end = hit.bytes().len().min(at + LOOK);
+    let end = hit.bytes().len().min(at + MAX_LOOKAHEAD);
     while at < end {
         let start = at + hit.bytes()[at..end].iter().position(|byte| is_small_hex(*byte))?;
         at = hit.run_within(start, 33, is_small_hex).max(start + 1);
@@ -115,7 +115,7 @@ fn twilio_token(hit: &Hit<'_>) -> Option<Range<usize>> {
     None
 }
 
-/// The path of an address that posts as somebody.
+/// The path of a webhook URL.
 fn web_hook(hit: &Hit<'_>) -> Option<Range<usize>> {
     let belongs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-');
     let end = hit.short_run(hit.at.end, belongs);
@@ -123,14 +123,14 @@ fn web_hook(hit: &Hit<'_>) -> Option<Range<usize>> {
     found.then(|| hit.at.end..hit.run(hit.at.end, belongs))
 }
 
-/// The secret key that stands behind an access key: 40 characters that say nothing by themselves.
+/// The secret key after an access key: 40 characters without a form of their own.
 fn secret_half(hit: &Hit<'_>) -> Option<Range<usize>> {
     let belongs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+');
     let mut at = hit.short_run(hit.at.start, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     if at - hit.at.start != 20 || !hit.begins_word() {
         return None;
     }
-    let end = hit.bytes().len().min(at + LOOK);
+    let end = hit.bytes().len().min(at + MAX_LOOKAHEAD);
     while at < end {
         let start = at + hit.bytes()[at..end].iter().position(|byte| belongs(*byte))?;
         at = hit.short_run(start, belongs);
@@ -141,10 +141,10 @@ fn secret_half(hit: &Hit<'_>) -> Option<Range<usize>> {
     None
 }
 
-/// A private key, whole or cut off.
+/// A private key, complete or truncated.
 fn private_key(hit: &Hit<'_>) -> Option<Range<usize>> {
     let rest = &hit.text[hit.at.end..];
-    let head = &rest.as_bytes()[..rest.len().min(LOOK)];
+    let head = &rest.as_bytes()[..rest.len().min(MAX_LOOKAHEAD)];
     let label = head.windows(5).position(|window| window == b"-----")?;
     if !rest[..label].contains("PRIVATE") {
         return None;
@@ -157,10 +157,10 @@ fn private_key(hit: &Hit<'_>) -> Option<Range<usize>> {
     Some(hit.at.start..end)
 }
 
-/// The end of a private key whose beginning was cut off.
+/// The end of a private key whose start was truncated.
 fn private_key_without_its_beginning(hit: &Hit<'_>) -> Option<Range<usize>> {
     let rest = &hit.bytes()[hit.at.end..];
-    let head = &rest[..rest.len().min(LOOK)];
+    let head = &rest[..rest.len().min(MAX_LOOKAHEAD)];
     let label = head.windows(5).position(|window| window == b"-----")?;
     if !head[..label].windows(7).any(|window| window == b"PRIVATE") {
         return None;
@@ -168,7 +168,7 @@ fn private_key_without_its_beginning(hit: &Hit<'_>) -> Option<Range<usize>> {
     let belongs = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\\{}\r\n\t ".contains(byte);
     let before = &hit.bytes()[hit.free_from.min(hit.at.start)..hit.at.start];
     let length = before.iter().rev().take_while(|byte| belongs(byte)).count();
-    // Ordinary words may stand in front of the key: its lines are long, and only the last one may be short.
+    // Prose may precede the key: the lines of a key are long, except for the last one.
     let mut start = hit.at.start;
     for word in hit.text[hit.at.start - length..hit.at.start].split_inclusive([' ', '\n']).rev() {
         if word.trim().len() < 16 && start != hit.at.start && !word.trim().is_empty() {
@@ -179,15 +179,15 @@ fn private_key_without_its_beginning(hit: &Hit<'_>) -> Option<Range<usize>> {
     Some(start..hit.at.end + label + 5)
 }
 
-/// The password in front of an address's host. Its user stays, unless that is a key itself.
+/// The password in a URL. The user name is kept, unless it is a key.
 fn address(hit: &Hit<'_>) -> Option<Range<usize>> {
     let ends = |byte: u8| byte.is_ascii_whitespace() || b"\"'`<>\\".contains(&byte);
-    // There is a slash in every anchor, so that nothing is looked at twice.
+    // Every anchor contains a slash, so that no byte is examined twice.
     let authority = hit.run(hit.at.end, |byte| !ends(byte) && !b"/?#".contains(&byte));
     let found = |end: usize| hit.bytes()[hit.at.end..end].iter().rposition(|byte| *byte == b'@');
     let colon = hit.bytes()[hit.at.end..authority].iter().position(|byte| *byte == b':');
     let length = found(authority).or_else(|| {
-        // A password with a slash in it: what stands behind the colon is no port.
+        // A password with a slash: the text after the colon is not a port.
         let port = hit.run(hit.at.end + colon? + 1, |byte| byte.is_ascii_digit());
         let wide = hit.short_run(hit.at.end, |byte| !ends(byte));
         if port == authority || mask_at(hit.text, hit.at.end + colon? + 1).is_some() {

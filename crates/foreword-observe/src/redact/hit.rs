@@ -1,18 +1,18 @@
-//! A place in a text where a secret may stand, and what can be asked of the text around it. Whoever asks looks at a bounded
-//! number of bytes, or masks what it has looked at: so a scan takes time in proportion to the text, whatever is in it.
+//! A candidate position in a text and helpers to examine the text around it. Each check examines a bounded number of
+//! bytes, or masks what it has examined, so that the scan takes linear time.
 
 use std::ops::Range;
 
-/// How far somebody looks who does not know yet whether there is a secret.
-pub(super) const LOOK: usize = 128;
+/// The maximum number of bytes examined before a secret is confirmed.
+pub(super) const MAX_LOOKAHEAD: usize = 128;
 
-/// Where an anchor was found.
+/// The position of an anchor.
 #[derive(Debug)]
 pub(super) struct Hit<'t> {
     pub(super) text: &'t str,
     /// The anchor.
     pub(super) at: Range<usize>,
-    /// Where the last secret ended.
+    /// The end of the previous secret.
     pub(super) free_from: usize,
 }
 
@@ -21,23 +21,23 @@ impl Hit<'_> {
         self.text.as_bytes()
     }
 
-    /// Whether no word reaches into the anchor from the left.
+    /// Whether the anchor is at the start of a word.
     pub(super) fn begins_word(&self) -> bool {
         begins_word(self.bytes(), self.at.start)
     }
 
-    /// Where the bytes that `belongs` says yes to end, from `start` on.
+    /// The end of the run of bytes from `start` that satisfy `belongs`.
     pub(super) fn run(&self, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
         let rest = self.bytes().get(start..).unwrap_or_default();
         start + rest.iter().position(|byte| !belongs(*byte)).unwrap_or(rest.len())
     }
 
-    /// The same, without looking at more than [`LOOK`] bytes.
+    /// The same, limited to [`MAX_LOOKAHEAD`] bytes.
     pub(super) fn short_run(&self, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
-        self.run_within(start, LOOK, belongs)
+        self.run_within(start, MAX_LOOKAHEAD, belongs)
     }
 
-    /// The same, without looking at more than `most` bytes.
+    /// The same, limited to `most` bytes.
     pub(super) fn run_within(&self, start: usize, most: usize, belongs: impl Fn(u8) -> bool) -> usize {
         let end = self.bytes().len().min(start.saturating_add(most));
         let rest = self.bytes().get(start..end).unwrap_or_default();
@@ -45,7 +45,7 @@ impl Hit<'_> {
     }
 }
 
-/// Whether no word reaches over `at`. An escape that stands in front of it is no word: `\n`, `\u000a`, `%20`, a colour.
+/// Whether a word starts at `at`. A preceding escape is not part of a word: `\n`, `\u000a`, `%20`, a colour.
 pub(super) fn begins_word(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     let Some(last) = before.last() else { return true };
@@ -62,17 +62,17 @@ pub(super) fn begins_word(bytes: &[u8], at: usize) -> bool {
     back(2).is_some_and(escape) || back(3).is_some_and(percent) || back(6).is_some_and(unicode) || colour()
 }
 
-/// Whether a text has what made-up words have and ordinary ones have not: a digit, or capitals between small letters.
+/// Whether a text looks random: it contains a digit, or capitals between small letters.
 pub(super) fn looks_random(text: &[u8]) -> bool {
-    let seen = &text[..text.len().min(LOOK)];
+    let seen = &text[..text.len().min(MAX_LOOKAHEAD)];
     let inner = seen.get(1..).unwrap_or_default();
     seen.iter().any(u8::is_ascii_digit)
         || (inner.iter().any(u8::is_ascii_uppercase) && seen.iter().any(u8::is_ascii_lowercase))
 }
 
-/// The longest piece of letters and digits that has a digit in it.
+/// The length of the longest alphanumeric run that contains a digit.
 pub(super) fn longest_piece(text: &[u8]) -> usize {
-    let seen = &text[..text.len().min(LOOK)];
+    let seen = &text[..text.len().min(MAX_LOOKAHEAD)];
     let pieces = seen.split(|byte| !byte.is_ascii_alphanumeric());
     pieces.filter(|piece| piece.iter().any(u8::is_ascii_digit)).map(<[u8]>::len).max().unwrap_or(0)
 }

@@ -1,43 +1,43 @@
-//! Which keys have secrets under them, by the words their names are made of: `apiKey`, `X-API-Key` and `API_KEY` are the
-//! same words. Says nothing of values.
+//! Decides by its name whether a key holds a secret. Names are split into words: `apiKey`, `X-API-Key` and `API_KEY`
+//! are equal. Does not examine values.
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
 
-/// How sure it is that a secret stands under a key.
+/// How certain it is that the value of a key is secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sure {
-    /// Whatever stands there.
+    /// Any value.
     Always,
-    /// If it looks like one: people use the word in sentences too.
+    /// Only a value that looks like a secret: the word also occurs in prose.
     IfLikely,
-    /// The value is a header's, with spaces in it.
+    /// A header value, which contains spaces.
     Header,
 }
 
-/// Words that mean a secret wherever they stand in a name, written together with others too.
+/// NameParts that mark a secret anywhere in a name, also inside other words.
 const INSIDE: &str = "\
     password passwd passphrase passcode apikey secretkey accesskey privatekey accesstoken authtoken \
     refreshtoken apitoken bottoken sessiontoken clientsecret mnemonic seedphrase";
-/// Words that mean one by themselves.
+/// NameParts that mark a secret on their own.
 const WORDS: &str = "secret secrets credential credentials pwd otp totp cvv cvc jwt bearer";
-/// What a name ends with that is about a secret, and is none.
+/// Last words of names that describe a secret without containing it.
 const ABOUT: &str = "\
     file path stdin prompt type kind name names url uri count counts length len size policy required \
     expires expiry expiration ttl at id ids limit budget usage version status env in out style price \
     used left";
-/// What a name ends with that is the secret in another form.
+/// Last words of names that hold the secret in another form.
 const FORMS: &str = "value text string header raw plain base64 b64 hash pem";
-/// Tokens are also what models count in.
+/// NameParts of names that hold token counts.
 const COUNTED: &str = "\
     max min per total num number input output prompt completion cached estimated each last first stop \
     unexpected invalid unknown";
-/// Keys that open nothing.
+/// Kinds of keys that are not secret.
 const PLAIN_KEYS: &str = "\
     public primary foreign sort partition cache idempotency dedupe row column lookup object group index \
     map hot unknown missing duplicate";
-/// What opens something, where several are named.
+/// Kinds of keys that are secret.
 const OPENING: &str = "api access secret private auth signing encryption ssh service refresh bot bearer";
-/// One of these is in every name that means a secret. Most names have none, and are not looked at any closer.
+/// Every name of a secret contains one of these. Names without any are not examined further.
 const HINTS: [&str; 15] = [
     "seed",
     "key",
@@ -55,10 +55,10 @@ const HINTS: [&str; 15] = [
     "mnemonic",
     "bearer",
 ];
-/// How many words of a name are looked at, from its end.
-const MOST_WORDS: usize = 8;
+/// The maximum number of words examined, from the end of a name.
+const MAX_WORDS: usize = 8;
 
-/// The keys that have secrets under them.
+/// The rules for keys.
 #[derive(Debug)]
 pub(super) struct SecretKeys {
     own: Vec<Glob>,
@@ -75,20 +75,20 @@ impl SecretKeys {
         Ok(Self { own: own.iter().map(|glob| Glob::new(glob)).collect(), hints })
     }
 
-    /// Whether a secret stands under `key`.
+    /// Whether the value of `key` is a secret.
     pub(super) fn judge(&self, key: &str) -> Option<Sure> {
         let known = self.hints.is_match(key).then(|| judge(key)).flatten();
         known.or_else(|| self.own.iter().any(|glob| glob.matches(key)).then_some(Sure::Always))
     }
 
-    /// Texts of which one is in every key that only these rules know.
+    /// Strings of which one occurs in every key that only these rules match.
     pub(super) fn anchors(&self) -> impl Iterator<Item = &str> {
         self.own.iter().filter_map(Glob::longest)
     }
 }
 
 fn judge(key: &str) -> Option<Sure> {
-    let mut found = Words::of(key);
+    let mut found = NameParts::of(key);
     while found.get().len() > 1 && found.get().last().is_some_and(|word| one_of(word, FORMS)) {
         found.count -= 1;
     }
@@ -132,15 +132,15 @@ fn pairs(words: &[&str], first: &str, seconds: &str) -> bool {
     words.windows(2).any(|pair| pair[0].eq_ignore_ascii_case(first) && one_of(pair[1], seconds))
 }
 
-/// The last words of a name, without the numbers behind them.
-struct Words<'k> {
-    words: [&'k str; MOST_WORDS],
+/// The last words of a name, without trailing numbers.
+struct NameParts<'k> {
+    words: [&'k str; MAX_WORDS],
     count: usize,
 }
 
-impl<'k> Words<'k> {
+impl<'k> NameParts<'k> {
     fn of(key: &'k str) -> Self {
-        let mut found = Self { words: [""; MOST_WORDS], count: 0 };
+        let mut found = Self { words: [""; MAX_WORDS], count: 0 };
         for part in key.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()) {
             let mut start = 0;
             for at in 1..part.len() {
@@ -163,7 +163,7 @@ impl<'k> Words<'k> {
         if word.is_empty() {
             return;
         }
-        if self.count == MOST_WORDS {
+        if self.count == MAX_WORDS {
             self.words.rotate_left(1);
             self.count -= 1;
         }
@@ -176,7 +176,7 @@ impl<'k> Words<'k> {
     }
 }
 
-/// Whether a word of `camelCase` or `HTTPHeader` begins there.
+/// Whether a word of `camelCase` or `HTTPHeader` starts at `at`.
 fn begins_word(part: &[u8], at: usize) -> bool {
     let upper = part[at].is_ascii_uppercase();
     let behind_lower = part[at - 1].is_ascii_lowercase() || part[at - 1].is_ascii_digit();
@@ -184,7 +184,7 @@ fn begins_word(part: &[u8], at: usize) -> bool {
     upper && (behind_lower || (before_lower && part[at - 1].is_ascii_uppercase()))
 }
 
-/// A name with `*` for any text, in whatever case.
+/// A case-insensitive name pattern with `*` as the wildcard.
 #[derive(Debug)]
 struct Glob {
     parts: Vec<String>,
@@ -195,7 +195,7 @@ impl Glob {
         Self { parts: glob.to_lowercase().split('*').map(str::to_owned).collect() }
     }
 
-    /// The longest text that every name has.
+    /// The longest literal part of the pattern.
     fn longest(&self) -> Option<&str> {
         let longest = self.parts.iter().max_by_key(|part| part.len())?;
         (longest.len() >= 2).then_some(longest)
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_that_means_a_secret_has_one_of_the_hints_in_it() {
+    fn every_secret_key_contains_a_hint() {
         let more = "authorization cookie cookies setcookie auth pass token tokens key keys signature pass_word seed_phrase";
         let keys = SecretKeys::new(&[]).unwrap();
         for word in [INSIDE, WORDS, more].into_iter().flat_map(|words| words.split_whitespace()) {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_secrets_are_known_however_they_are_written() {
+    fn secret_keys_are_recognised_in_every_case_style() {
         for key in "password PASSWORD dbPassword db_passwd userpassword passWord password2 DB_PASS api_key \
              apiKey APIKey X-API-Key openaiapikey anthropic_key signing-key apiKeys authorization \
              Proxy-Authorization Set-Cookie cookies token access_token authToken GITHUB_TOKEN \
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_other_words_are_no_secrets() {
+    fn counts_and_ordinary_keys_are_not_secrets() {
         for key in "tokens tokens_in totalTokens inputTokens max_tokens maxToken cost_per_token tokenCount \
              token_budget cacheReadTokens estimatedTokens tokenizer keyboard key keys monkey public_key \
              primaryKey prompt_cache_key idempotency-key accessKeyId token_type password_file \

@@ -1,13 +1,13 @@
-//! What stands where a secret stood: `[REDACTED]`, and behind it a short tag by which one secret can be told from another.
-//! The tag is of a keyed hash: without the key it says nothing of the value.
+//! The replacement of a secret: `[REDACTED]` with a short tag that distinguishes secrets. The tag is a keyed hash:
+//! without the key it reveals nothing about the value.
 
-/// The word everybody looks for.
+/// The mask.
 pub(super) const MASK: &str = "[REDACTED]";
-/// A tag would help to guess a shorter value by trying.
-const SHORTEST_TAGGED: usize = 8;
+/// The tag of a shorter value would make guessing easier.
+const MIN_TAGGED_LEN: usize = 8;
 const TAG_DIGITS: usize = 4;
 
-/// Makes masks that are comparable with those of the same key.
+/// Creates masks. Masks with the same key are comparable.
 #[derive(Debug, Clone)]
 pub(super) struct Masker([u8; 32]);
 
@@ -16,17 +16,17 @@ impl Masker {
         Self(blake3::derive_key("foreword 2026 mask of a secret", &salt))
     }
 
-    /// Adds the mask of `value` to `out`.
+    /// Appends the mask of `value` to `out`.
     pub(super) fn push(&self, out: &mut String, value: &str) {
         out.push_str(MASK);
-        if value.len() >= SHORTEST_TAGGED {
+        if value.len() >= MIN_TAGGED_LEN {
             let hash = blake3::keyed_hash(&self.0, value.as_bytes()).to_hex();
             out.push('#');
             out.push_str(&hash[..TAG_DIGITS]);
         }
     }
 
-    /// The mask of `value`; what is a mask already stays the one it is.
+    /// The mask of `value`; a mask is returned unchanged.
     pub(super) fn mask(&self, value: &str) -> String {
         if is_mask(value) {
             return value.to_owned();
@@ -37,7 +37,7 @@ impl Masker {
     }
 }
 
-/// Whether all of `text` is one mask.
+/// Whether `text` is exactly one mask.
 pub(super) fn is_mask(text: &str) -> bool {
     let Some(rest) = text.strip_prefix(MASK) else { return false };
     rest.is_empty() || rest.strip_prefix('#').is_some_and(is_tag)
@@ -47,7 +47,7 @@ fn is_tag(text: &str) -> bool {
     text.len() == TAG_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Where the mask that begins at `at` ends, if one does.
+/// The end of the mask that starts at `at`, if there is one.
 pub(super) fn mask_at(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?.strip_prefix(MASK)?;
     let end = at + MASK.len();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_value_has_the_same_mask_and_another_one_another_and_so_under_another_key() {
+    fn masks_differ_by_value_and_key() {
         let masker = Masker::new([1; 16]);
         let mask = masker.mask("correct horse");
         assert!(is_mask(&mask) && mask.len() == MASK.len() + 5, "{mask}");
@@ -71,12 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_could_be_guessed_has_no_tag() {
+    fn short_value_has_no_tag() {
         assert_eq!(Masker::new([1; 16]).mask("hunter2"), MASK);
     }
 
     #[test]
-    fn only_a_whole_mask_is_one() {
+    fn partial_mask_is_not_a_mask() {
         for (text, whole) in [("[REDACTED]", true), ("[REDACTED]#12ab", true), ("[REDACTED]#12xy", false)] {
             assert_eq!(is_mask(text), whole, "{text}");
         }

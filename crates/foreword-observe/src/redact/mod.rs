@@ -1,8 +1,8 @@
-//! Secrets are taken out before anything is seen by anybody. [`Redactor`] knows them by the key they stand under and by
-//! what they look like; [`Redacted`] is the proof that it has looked.
+//! Redacts secrets before any output. [`Redactor`] recognises them by their key and by their form; a [`Redacted`] value
+//! is proof of redaction.
 //!
-//! When in doubt it hides. What it does not find: a secret without any form of its own that stands under no key, such as a
-//! password in the middle of a sentence. For those there are further keys and patterns.
+//! In doubt it redacts. It cannot recognise a secret without a typical form or key, such as a password in the middle of
+//! a sentence; configure further keys and patterns for those.
 
 mod assignments;
 mod commands;
@@ -24,19 +24,19 @@ use crate::error::ObserveError;
 use mask::Masker;
 use scan::Scanner;
 
-/// How often a text is looked through until nothing more is found.
-const MOST_PASSES: usize = 8;
+/// The maximum number of passes over a text.
+const MAX_PASSES: usize = 8;
 
-/// What is taken for a secret, beside what is built in.
+/// Additional redaction rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RedactionRules {
-    /// Further keys whose values are secret, `*` for any text, in whatever case.
+    /// Additional keys of secret values; `*` matches any text, case-insensitive.
     pub keys: Vec<String>,
-    /// Further patterns that secrets have. Of a pattern with a group only what the group matches is hidden.
+    /// Additional patterns. If a pattern has a group, only the match of the group is redacted.
     pub patterns: Vec<String>,
 }
 
-/// Takes secrets out. Clones share one.
+/// Redacts secrets. Clones share one state.
 ///
 /// ```
 /// use foreword_observe::redact::{RedactionRules, Redactor};
@@ -50,11 +50,11 @@ pub struct Redactor(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     scanner: Scanner,
-    /// What makes masks of one workspace comparable with each other and with no others.
+    /// Makes masks comparable within one workspace only.
     masker: Masker,
 }
 
-/// An event without secrets. Clones share one event.
+/// A redacted event. Clones share one event.
 #[derive(Debug, Clone)]
 pub struct Redacted(Arc<Event>);
 
@@ -67,20 +67,20 @@ impl Redacted {
 }
 
 impl Redactor {
-    /// A redactor by these rules, beside those that are built in. Masks made with one salt are comparable.
+    /// A redactor with the built-in rules and `rules`. Masks with the same salt are comparable.
     ///
     /// # Errors
-    /// If one of the patterns is none.
+    /// If a pattern is invalid.
     pub fn new(rules: &RedactionRules, salt: [u8; 16]) -> Result<Self, ObserveError> {
         Ok(Self(Arc::new(Inner { scanner: Scanner::new(rules)?, masker: Masker::new(salt) })))
     }
 
-    /// The text without secrets. Where one stood there is `[REDACTED]`, and a tag by which it can be told from others.
+    /// The text without secrets. Each is replaced by `[REDACTED]` and a tag that distinguishes it from others.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut shown = Cow::Borrowed(text);
-        // What a secret stood against may look like one only when that is gone.
-        for _ in 0..MOST_PASSES {
+        // Text next to a secret may match only after the secret is masked.
+        for _ in 0..MAX_PASSES {
             match self.pass(&shown) {
                 Some(masked) => shown = Cow::Owned(masked),
                 None => break,
@@ -89,7 +89,7 @@ impl Redactor {
         shown
     }
 
-    /// The text without the secrets that one pass finds, if it finds any.
+    /// The text after one pass, or `None` if the pass finds no secret.
     fn pass(&self, text: &str) -> Option<String> {
         let secrets = self.0.scanner.secrets(text);
         if secrets.is_empty() {
@@ -106,7 +106,7 @@ impl Redactor {
         Some(out)
     }
 
-    /// The mask of a text that is a secret whatever it looks like.
+    /// The mask of a text that is known to be secret.
     #[must_use]
     pub fn mask(&self, secret: &str) -> String {
         self.0.masker.mask(secret)

@@ -1,5 +1,5 @@
-//! Looks for secrets in a text. One automaton finds all the places where one may stand; only there is looked closer. A text
-//! without any costs one pass and allocates nothing.
+//! Scans text for secrets. One Aho-Corasick automaton finds all candidate positions; only those are examined. Text
+//! without candidates takes one pass without allocation.
 
 use std::ops::Range;
 
@@ -14,23 +14,23 @@ use super::shapes::{SHAPES, Shape};
 use super::{RedactionRules, assignments, forms};
 use crate::error::ObserveError;
 
-/// The largest automaton a pattern of the configuration may become.
+/// The maximum compiled size of a configured pattern.
 const PATTERN_SIZE: usize = 1 << 20;
 
-/// What is done where an anchor was found.
+/// The check to run at an anchor.
 #[derive(Debug, Clone, Copy)]
-enum Closer {
+enum Check {
     Shape(Shape),
     Form(fn(&Hit<'_>) -> Option<Range<usize>>),
     Command(&'static str, Where),
     Assignment,
 }
 
-/// Finds secrets.
+/// The scanner.
 #[derive(Debug)]
 pub(super) struct Scanner {
     anchors: AhoCorasick,
-    closer: Vec<Closer>,
+    closer: Vec<Check>,
     pub(super) keys: SecretKeys,
     patterns: Vec<Regex>,
 }
@@ -42,15 +42,15 @@ impl Scanner {
             reason: error.to_string(),
         };
         let keys = SecretKeys::new(&rules.keys).map_err(bad)?;
-        let mut anchors: Vec<(String, Closer)> = Vec::new();
-        anchors.extend(forms::FORMS.iter().map(|(anchor, find)| ((*anchor).to_owned(), Closer::Form(*find))));
-        anchors.extend(SHAPES.iter().map(|shape| (shape.begins.to_owned(), Closer::Shape(*shape))));
+        let mut anchors: Vec<(String, Check)> = Vec::new();
+        anchors.extend(forms::FORMS.iter().map(|(anchor, find)| ((*anchor).to_owned(), Check::Form(*find))));
+        anchors.extend(SHAPES.iter().map(|shape| (shape.begins.to_owned(), Check::Shape(*shape))));
         let programs = commands::PROGRAMS.iter();
         anchors.extend(
-            programs.map(|(name, letter, place)| ((*name).to_owned(), Closer::Command(letter, *place))),
+            programs.map(|(name, letter, place)| ((*name).to_owned(), Check::Command(letter, *place))),
         );
         let parts = assignments::PARTS.into_iter().chain(keys.anchors());
-        anchors.extend(parts.map(|part| (part.to_owned(), Closer::Assignment)));
+        anchors.extend(parts.map(|part| (part.to_owned(), Check::Assignment)));
         let built = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
@@ -62,18 +62,18 @@ impl Scanner {
         Ok(Self { anchors: built, closer, keys, patterns })
     }
 
-    /// Where secrets stand in `text`, in order, none in another.
+    /// The ranges of the secrets in `text`, in order and without overlap.
     pub(super) fn secrets(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let mut free_from = 0;
         for anchor in self.anchors.find_overlapping_iter(text) {
-            // What stands in a secret is no further one. The last two are enough: one may begin behind its anchor.
+            // Skip anchors inside a secret. The last two are enough, since a secret may start after its anchor.
             let known = |secret: &Range<usize>| secret.start <= anchor.start() && anchor.end() <= secret.end;
             if found.iter().rev().take(2).any(known) {
                 continue;
             }
             let hit = Hit { text, at: anchor.range(), free_from };
-            if let Some(range) = self.look(&hit, self.closer[anchor.pattern().as_usize()]) {
+            if let Some(range) = self.find(&hit, self.closer[anchor.pattern().as_usize()]) {
                 free_from = free_from.max(range.end);
                 found.push(range);
             }
@@ -82,12 +82,12 @@ impl Scanner {
         merged(found)
     }
 
-    fn look(&self, hit: &Hit<'_>, closer: Closer) -> Option<Range<usize>> {
+    fn find(&self, hit: &Hit<'_>, closer: Check) -> Option<Range<usize>> {
         match closer {
-            Closer::Shape(shape) => shape.find(hit),
-            Closer::Form(find) => find(hit),
-            Closer::Command(letter, place) => commands::find(hit, letter, place),
-            Closer::Assignment => assignments::find(hit, &self.keys),
+            Check::Shape(shape) => shape.find(hit),
+            Check::Form(find) => find(hit),
+            Check::Command(letter, place) => commands::find(hit, letter, place),
+            Check::Assignment => assignments::find(hit, &self.keys),
         }
     }
 
@@ -103,11 +103,11 @@ impl Scanner {
     }
 }
 
-/// A pattern of the configuration. What its first group matches is the secret, or all of it where it has none.
+/// Compiles a configured pattern. Its first group is the secret, or the whole match if it has no group.
 fn compiled(pattern: &str) -> Result<Regex, ObserveError> {
     let bad = |reason: String| ObserveError::Pattern { pattern: pattern.to_owned(), reason };
     let compiled = RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build().map_err(|error| {
-        // The last line says what is wrong; those before it draw the pattern again.
+        // The last line contains the reason; the lines before it repeat the pattern.
         let text = error.to_string();
         let last = text.lines().last().unwrap_or_default().trim();
         bad(last.strip_prefix("error: ").unwrap_or(last).to_owned())
@@ -115,7 +115,7 @@ fn compiled(pattern: &str) -> Result<Regex, ObserveError> {
     if compiled.is_match("") { Err(bad("it matches every text".to_owned())) } else { Ok(compiled) }
 }
 
-/// Whether a place lies in a mask: what was hidden once is not hidden again.
+/// Whether a range is inside a mask: masks are not redacted again.
 fn is_in_mask(text: &str, range: &Range<usize>) -> bool {
     let mut from = range.start.saturating_sub(MASK.len() + 5);
     while !text.is_char_boundary(from) {

@@ -1,31 +1,31 @@
-//! Secrets that are known by how they begin. A row each: the beginning, what the rest is made of, and how long it is at
-//! least. Beginnings that ordinary words have too must stand at the beginning of a word and look made up.
+//! Secrets recognised by their prefix. Each row has the prefix, the characters of the rest, and its minimum length.
+//! Prefixes that ordinary words also have must start a word and look random.
 
 use std::ops::Range;
 
-use super::hit::{Hit, LOOK, longest_piece, looks_random};
+use super::hit::{Hit, MAX_LOOKAHEAD, longest_piece, looks_random};
 
-/// What a secret looks like behind its beginning.
+/// The form of a secret after its prefix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
-    /// How it begins, in this case.
+    /// The prefix, case-sensitive.
     pub(super) begins: &'static str,
-    /// How many more bytes it has at least.
+    /// The minimum number of bytes after the prefix.
     shortest: usize,
     kind: Kind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nothing else begins like this.
+    /// The prefix is unique to secrets.
     Sure,
-    /// Ordinary words may: a long piece with a digit must follow.
+    /// The prefix also occurs in words: a long run with a digit must follow.
     Piece,
-    /// Exactly this many capitals and digits.
+    /// Exactly this number of capitals and digits.
     Capitals,
-    /// Exactly this many small hexadecimal digits.
+    /// Exactly this number of lower-case hexadecimal digits.
     Hex,
-    /// Small letters and digits, which need not look made up: every one of these is a secret.
+    /// Lower-case letters and digits that need not look random: every match is a secret.
     Plain,
 }
 
@@ -49,11 +49,11 @@ const fn capitals(begins: &'static str, shortest: usize) -> Shape {
     Shape { begins, shortest, kind: Kind::Capitals }
 }
 
-/// All of them, by who gives them out.
+/// All shapes, by issuer.
 pub(super) const SHAPES: [Shape; 67] = [
-    // Our own. A token has 32 characters; one that was cut off opens nothing, but most of it is there.
+    // Our own tokens have 32 characters; a truncated one is redacted too.
     plain("fwd_", 24),
-    // Models.
+    // Model providers.
     sure("sk-ant-", 8),
     sure("sk-proj-", 8),
     sure("sk-svcacct-", 8),
@@ -68,7 +68,7 @@ pub(super) const SHAPES: [Shape; 67] = [
     piece("hf_", 20),
     piece("r8_", 20),
     sure("tgp_v1_", 16),
-    // Code and packages.
+    // Code hosts and package registries.
     sure("ghp_", 16),
     sure("gho_", 16),
     sure("ghu_", 16),
@@ -86,7 +86,7 @@ pub(super) const SHAPES: [Shape; 67] = [
     sure("npm_", 30),
     sure("pypi-AgEI", 16),
     sure("dckr_pat_", 16),
-    // Talk.
+    // Chat services.
     sure("xoxb-", 10),
     sure("xoxp-", 10),
     sure("xoxa-", 10),
@@ -98,10 +98,10 @@ pub(super) const SHAPES: [Shape; 67] = [
     sure("xoxe.", 10),
     sure("xapp-", 10),
     sure("SG.", 32),
-    // An API key of Twilio's, and a user's token of Discord's.
+    // A Twilio API key and a Discord user token.
     hex("SK", 32),
     sure("mfa.", 60),
-    // Money.
+    // Payments.
     sure("sk_live_", 8),
     sure("sk_test_", 8),
     sure("rk_live_", 8),
@@ -109,7 +109,7 @@ pub(super) const SHAPES: [Shape; 67] = [
     sure("whsec_", 16),
     sure("shpat_", 16),
     sure("shpss_", 16),
-    // Clouds.
+    // Cloud providers.
     capitals("AKIA", 16),
     capitals("ASIA", 16),
     capitals("ABIA", 16),
@@ -128,7 +128,7 @@ pub(super) const SHAPES: [Shape; 67] = [
 ];
 
 impl Shape {
-    /// The secret that begins with the anchor, if one does.
+    /// The secret that starts with the anchor, if there is one.
     pub(super) fn find(&self, hit: &Hit<'_>) -> Option<Range<usize>> {
         let anywhere = matches!(self.kind, Kind::Sure | Kind::Plain);
         if &hit.text[hit.at.clone()] != self.begins || (!anywhere && !hit.begins_word()) {
@@ -150,14 +150,14 @@ impl Shape {
             };
         let end = match self.kind {
             Kind::Capitals | Kind::Hex => hit.at.end + self.shortest,
-            Kind::Plain => hit.run_within(hit.at.end, LOOK, |byte| byte.is_ascii_alphanumeric()),
-            Kind::Sure | Kind::Piece if found && seen - hit.at.end == LOOK => hit.run(seen, belongs),
+            Kind::Plain => hit.run_within(hit.at.end, MAX_LOOKAHEAD, |byte| byte.is_ascii_alphanumeric()),
+            Kind::Sure | Kind::Piece if found && seen - hit.at.end == MAX_LOOKAHEAD => hit.run(seen, belongs),
             Kind::Sure | Kind::Piece => seen,
         };
         found.then_some(hit.at.start..end)
     }
 
-    /// Whether exactly as many bytes follow as there have to be, all of them such.
+    /// Whether exactly the required number of matching bytes follows.
     fn is_whole(&self, rest: &[u8], is_such: fn(u8) -> bool) -> bool {
         let (inside, behind) = rest.split_at(self.shortest);
         inside.iter().all(|byte| is_such(*byte))
@@ -165,12 +165,12 @@ impl Shape {
     }
 }
 
-/// A digit of a number in base 16, as programs write them.
+/// Whether `byte` is a lower-case hexadecimal digit.
 pub(super) fn is_small_hex(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'a'..=b'f')
 }
 
-/// Providers fill up a key of which they show a part with stars.
+/// Providers mask parts of a key with asterisks.
 fn belongs(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'*')
 }

@@ -1,12 +1,11 @@
-//! Secrets in JSON: by the key they stand under at any depth, by what they look like, in names of keys, and in lists that
-//! are command lines or headers.
+//! Redacts JSON: by key at any depth, by form, in key names, and in arrays that are command lines or headers.
 
 use serde_json::{Map, Value};
 
 use super::Redactor;
 
 impl Redactor {
-    /// Takes the secrets out of `value`, at any depth.
+    /// Redacts `value` at any depth.
     pub fn value(&self, value: &mut Value) {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -27,7 +26,7 @@ impl Redactor {
         let mut under_key = false;
         for item in items {
             if under_key && item.is_string() {
-                self.hide(item);
+                self.mask_all(item);
                 under_key = false;
                 continue;
             }
@@ -45,7 +44,7 @@ impl Redactor {
         });
         for (key, value) in map.iter_mut() {
             if self.is_secret_key(key) || (named && key == "value") {
-                self.hide(value);
+                self.mask_all(value);
             } else {
                 self.value(value);
             }
@@ -53,7 +52,7 @@ impl Redactor {
         self.names(map);
     }
 
-    /// Names of keys can be secrets too, where somebody counts by them.
+    /// Key names can be secrets too, where an object counts by them.
     fn names(&self, map: &mut Map<String, Value>) {
         let renamed: Vec<(String, String)> = map
             .keys()
@@ -74,16 +73,16 @@ impl Redactor {
         }
     }
 
-    /// Hides everything in `value` that says something.
-    fn hide(&self, value: &mut Value) {
+    /// Masks all scalar content of `value`.
+    fn mask_all(&self, value: &mut Value) {
         match value {
             Value::Null | Value::Bool(_) => {}
             Value::Number(number) => *value = Value::String(self.mask(&number.to_string())),
             Value::String(text) if text.is_empty() => {}
             Value::String(text) => *text = self.mask(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.hide(item)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_all(item)),
             Value::Object(map) => {
-                map.values_mut().for_each(|value| self.hide(value));
+                map.values_mut().for_each(|value| self.mask_all(value));
                 self.names(map);
             }
         }

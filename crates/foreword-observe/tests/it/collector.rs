@@ -1,4 +1,4 @@
-//! A collector on a loopback port that keeps what it is sent, and fails as it is told to.
+//! A collector on a loopback port that stores requests and fails as scripted.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,22 +8,22 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What it does with a request.
+/// How it answers a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
-    /// Answers with this status, and how many seconds to wait.
+    /// Answers with this status and `retry-after` in seconds.
     Status(u16, Option<u64>),
-    /// Takes it in and never answers.
+    /// Reads the request and never answers.
     Hang,
-    /// Answers what is no HTTP.
+    /// Answers with invalid HTTP.
     Garbage,
-    /// Sends it elsewhere.
+    /// Answers with a redirect.
     Redirect,
-    /// Takes all but so many spans.
+    /// Accepts all but this number of spans.
     Rejects(u64),
 }
 
-/// A request that came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) head: String,
@@ -38,13 +38,13 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// One that fails so, one request after the other, and takes everything after that.
+    /// A collector that answers with these faults in order, and accepts everything afterwards.
     pub(crate) async fn start(faults: &[Fault]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         Self::on(listener, faults)
     }
 
-    /// The same on a port that is known.
+    /// The same on a given listener.
     pub(crate) fn on(listener: TcpListener, faults: &[Fault]) -> Self {
         let collector = Self {
             address: format!("http://{}", listener.local_addr().unwrap()),
@@ -87,7 +87,7 @@ impl Collector {
         self.requests.lock().unwrap().clone()
     }
 
-    /// All spans that came, in whatever request.
+    /// All received spans.
     pub(crate) fn spans(&self) -> Vec<Value> {
         let requests = self.requests();
         let scopes = requests
@@ -96,7 +96,7 @@ impl Collector {
         scopes.flat_map(|scope| scope["spans"].as_array().unwrap().clone()).collect()
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until this number of requests has arrived.
     pub(crate) async fn wait_for(&self, number: usize) {
         while self.requests().len() < number {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -20,7 +20,7 @@ use crate::secrets::{all, give_away};
 static REDACTOR: LazyLock<Redactor> =
     LazyLock::new(|| Redactor::new(&RedactionRules::default(), [7; 16]).unwrap());
 
-/// What every sink there is has seen of an event.
+/// The output of every sink for one event.
 fn seen(event: Event) -> Vec<String> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let into = || {
@@ -43,7 +43,7 @@ fn seen(event: Event) -> Vec<String> {
     seen
 }
 
-/// How a text stands in a field.
+/// The secret in different contexts.
 fn wrapped(secret: &str, way: usize) -> String {
     match way {
         0 => secret.to_owned(),
@@ -58,7 +58,7 @@ fn wrapped(secret: &str, way: usize) -> String {
     }
 }
 
-/// The same where no spaces are allowed.
+/// The same without spaces.
 fn as_id(text: &str) -> String {
     let plain: String =
         text.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
@@ -86,10 +86,10 @@ fn planted(text: &str, deep: Value) -> Event {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn no_sink_sees_an_event_that_was_not_redacted(kind in 0..25_usize, way in 0..9_usize, depth in 0..6_usize) {
+    fn sinks_get_only_redacted_events(kind in 0..25_usize, way in 0..9_usize, depth in 0..6_usize) {
         let secrets = all();
         let secret = &secrets[kind % secrets.len()];
-        // A key of several lines is no part of an address or a header.
+        // A multi-line key cannot be part of a URL or a header.
         let way = if secret.kind.starts_with("private") { way % 6 } else { way };
         let text = wrapped(&secret.text, way);
         let deep = (0..depth).fold(json!(text), |inner, level| {
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn hiding_twice_changes_nothing_and_nothing_is_ever_torn(parts in proptest::collection::vec(0..40_usize, 0..12), free in ".{0,40}") {
+    fn redaction_is_idempotent_and_keeps_characters_whole(parts in proptest::collection::vec(0..40_usize, 0..12), free in ".{0,40}") {
         let secrets = all();
         let pieces = ["password=", "token: ", "\"", "\\\"", "://a:", "@", " ", "\n", "--key ", "[REDACTED]", "#12ab", "é", "Cookie: ", "&x=", "Bearer "];
         let text: String = parts.iter().map(|part| match secrets.get(*part) {

@@ -1,9 +1,9 @@
-//! A strict reader of Prometheus's text format, version 0.0.4. Refuses what a lenient one would let pass: samples outside
-//! their family, types that are missing, buckets that fall, names and labels that are none, the same series twice.
+//! A strict parser of the Prometheus text format, version 0.0.4. Rejects samples outside their family, missing types,
+//! decreasing buckets, invalid names and labels, and duplicate series.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A line with a value.
+/// A sample line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) name: String,
@@ -11,7 +11,7 @@ pub(crate) struct Sample {
     pub(crate) value: f64,
 }
 
-/// Everything on a page.
+/// A parsed page.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition {
     pub(crate) families: Vec<(String, String)>,
@@ -19,7 +19,7 @@ pub(crate) struct Exposition {
 }
 
 impl Exposition {
-    /// The page written as `text`.
+    /// Parses `text`.
     pub(crate) fn read(text: &str) -> Self {
         assert!(text.ends_with('\n'), "the last line has no end");
         let mut page = Self::default();
@@ -48,7 +48,7 @@ impl Exposition {
         page
     }
 
-    /// The value of the series, whose labels are written `name=value`.
+    /// The value of the series with these labels.
     pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let labels: BTreeMap<_, _> =
             labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -114,7 +114,7 @@ fn sample(line: &str) -> Sample {
     Sample { name: name.to_owned(), labels, value: value.parse().unwrap() }
 }
 
-/// The text up to the quote that ends it, and what follows.
+/// The text up to the closing quotation mark, and the rest.
 fn quoted(text: &str) -> (String, &str) {
     let mut out = String::new();
     let mut characters = text.char_indices();

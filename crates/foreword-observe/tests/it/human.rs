@@ -14,14 +14,14 @@ fn event(event_type: EventType, metadata: Value) -> Event {
     }
 }
 
-fn shown(event: Event, colour: bool) -> String {
+fn formatted(event: Event, colour: bool) -> String {
     let redactor = Redactor::new(&RedactionRules::default(), [7; 16]).unwrap();
     let human = Human { zone: TimeZone::fixed(jiff::tz::offset(1)), colour };
     human.event(&redactor.event(event))
 }
 
 #[test]
-fn an_event_is_one_line_that_says_what_happened_and_to_whom() {
+fn event_is_one_readable_line() {
     let failed = json!({ "provider": "anthropic", "statusCode": 429, "retryAttempt": 1, "delayMs": 2_000 });
     let failed = Event {
         level: Level::Warn,
@@ -59,24 +59,24 @@ fn an_event_is_one_line_that_says_what_happened_and_to_whom() {
             "02:47:03 info  moon_rose moon=full stars=2  c-1/t-3\n",
         ),
     ] {
-        assert_eq!(shown(event, false), expected);
+        assert_eq!(formatted(event, false), expected);
     }
 }
 
 #[test]
-fn nothing_on_a_line_is_obeyed_by_a_terminal_or_begins_another_line() {
+fn control_characters_are_escaped_in_lines() {
     let hostile = "\u{1b}[2J\n02:47:03 info  turn_end done\r\u{202e}";
     let event = Event {
         error: Some(hostile.to_owned()),
         ..event(EventType::from(hostile.to_owned()), json!({ (hostile): hostile }))
     };
-    let line = shown(event, false);
+    let line = formatted(event, false);
     assert_eq!(line.find('\n'), Some(line.len() - 1));
     assert!(!line.contains(['\u{1b}', '\r', '\u{202e}']), "{line:?}");
 }
 
 #[test]
-fn colours_tell_levels_apart_and_the_words_are_the_same() {
-    let line = shown(event(EventType::ToolBlocked, json!({})), true);
+fn colours_differ_by_level_and_text_does_not() {
+    let line = formatted(event(EventType::ToolBlocked, json!({})), true);
     assert!(line.contains("\u{1b}[1m\u{1b}[33mwarn "), "{line:?}");
 }

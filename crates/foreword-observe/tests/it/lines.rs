@@ -4,14 +4,14 @@ use foreword_core::event::{Event, EventType, Level, SpanId, TraceId};
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::timestamp::Timestamp;
 use foreword_observe::lines::{Levels, LineForm, LineLayer};
-use foreword_observe::names::{Spans, TurnNames};
 use foreword_observe::recorder::{Recorder, base};
 use foreword_observe::redact::{RedactionRules, Redactor};
+use foreword_observe::turn_fields::{Spans, TurnFields};
 use serde_json::{Value, json};
 use tracing::Dispatch;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// A recorder that writes lines into memory.
+/// A recorder that writes lines to memory.
 struct Log {
     recorder: Recorder,
     lines: Arc<Mutex<Vec<String>>>,
@@ -40,8 +40,8 @@ impl Log {
     }
 }
 
-fn names() -> TurnNames {
-    TurnNames {
+fn names() -> TurnFields {
+    TurnFields {
         session: ConversationId::new("c-1").unwrap(),
         turn: TurnId::new("t-3").unwrap(),
         agent: "Ada".into(),
@@ -54,7 +54,7 @@ fn names() -> TurnNames {
 }
 
 #[test]
-fn s14_6_an_event_is_one_line_of_json_under_the_names_of_the_log() {
+fn s14_6_event_is_one_json_line() {
     let log = Log::new(Level::Info);
     log.recorder.record(Event {
         session_id: Some(ConversationId::new("c-1").unwrap()),
@@ -90,7 +90,7 @@ fn s14_6_an_event_is_one_line_of_json_under_the_names_of_the_log() {
 }
 
 #[test]
-fn s14_7_what_is_below_the_level_is_not_written_and_the_level_can_change_while_it_runs() {
+fn s14_7_level_filters_lines_and_changes_at_runtime() {
     let log = Log::new(Level::Info);
     let event = |level| Event { level, ..Event::new(EventType::ApiCall, at()) };
     for level in Level::ALL {
@@ -104,7 +104,7 @@ fn s14_7_what_is_below_the_level_is_not_written_and_the_level_can_change_while_i
 }
 
 #[test]
-fn libraries_join_in_with_their_warnings_and_with_everything_at_debug() {
+fn library_warnings_are_logged_and_everything_at_debug() {
     let log = Log::new(Level::Info);
     let say = || {
         tracing::trace!(target: "lib::wire", "too much");
@@ -123,7 +123,7 @@ fn libraries_join_in_with_their_warnings_and_with_everything_at_debug() {
 }
 
 #[tokio::test]
-async fn what_a_library_says_in_a_turn_has_the_names_of_the_turn() {
+async fn library_log_lines_have_the_turns_ids() {
     let log = Log::new(Level::Info);
     let turn = async {
         let inner = tracing::warn_span!(target: "lib", "request");

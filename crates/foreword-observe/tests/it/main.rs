@@ -1,6 +1,6 @@
-//! What is made visible, tested from outside: what is hidden, and what comes out at each end.
+//! Integration tests: redaction, and the output of each exporter.
 
-// `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
+// `cfg(test)` on the modules permits `unwrap` in helper functions.
 
 #[cfg(test)]
 mod collector;

@@ -1,16 +1,16 @@
-//! What is counted, and the text that Prometheus reads.
+//! Metrics and their Prometheus text.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{ConversationId, TurnId};
-use foreword_observe::metrics::{Gauges, Metrics, keep_file};
-use foreword_observe::names::{Spans, TurnNames};
-use foreword_observe::news::News;
+use foreword_observe::export_status::ExportStatus;
+use foreword_observe::metrics::{Gauges, Metrics, spawn_metrics_file};
 use foreword_observe::recorder::{Recorder, base};
 use foreword_observe::redact::{RedactionRules, Redactor};
 use foreword_observe::sink::EventSink as _;
+use foreword_observe::turn_fields::{Spans, TurnFields};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tracing::Dispatch;
@@ -130,7 +130,7 @@ fn turns_tools_messages_and_schedules_are_counted() {
 }
 
 #[test]
-fn no_user_conversation_address_or_made_up_name_becomes_a_label() {
+fn labels_contain_no_users_conversations_or_addresses() {
     let metrics = Metrics::new();
     for event_type in EventType::KNOWN {
         let event = Event {
@@ -163,7 +163,7 @@ fn names_that_keep_coming_share_a_series() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn whatever_names_things_have_the_page_can_be_read(
+    fn any_names_give_a_parsable_page(
         names in proptest::collection::vec(".{0,20}|[\"\\\\\n{},= ]{1,6}", 1..20),
     ) {
         let mut events: Vec<Event> = names.iter().map(|name| call(name)).collect();
@@ -176,7 +176,7 @@ proptest! {
 }
 
 #[test]
-fn every_family_is_in_the_manual_and_no_other() {
+fn documented_families_match_the_code() {
     let families = after([]).families;
     for (name, kind) in &families {
         let row = MANUAL.lines().find(|line| line.starts_with(&format!("| `{name}` | {kind} |")));
@@ -187,10 +187,10 @@ fn every_family_is_in_the_manual_and_no_other() {
 }
 
 #[tokio::test]
-async fn turns_that_run_are_counted_however_they_end() {
+async fn running_turns_are_counted_however_they_end() {
     let metrics = Metrics::new();
     let recorder = Recorder::new(redactor(), Dispatch::new(base().with(metrics.layer())));
-    let names = TurnNames {
+    let names = TurnFields {
         session: ConversationId::new("c-1").unwrap(),
         turn: TurnId::new("t-1").unwrap(),
         agent: "Ada".into(),
@@ -207,34 +207,34 @@ async fn turns_that_run_are_counted_however_they_end() {
     assert_eq!(running(), Some(1.0));
     drop(cut_off);
     assert_eq!(running(), Some(0.0));
-    metrics.ask_for_gauges(|| Gauges { event_queue_depth: 7, ..Gauges::default() });
+    metrics.set_gauges(|| Gauges { event_queue_depth: 7, ..Gauges::default() });
     assert_eq!(Exposition::read(&metrics.render()).value("foreword_event_queue_depth", &[]), Some(7.0));
 }
 
 #[tokio::test]
-async fn a_file_is_kept_whole_and_current_and_trouble_is_told_once() {
+async fn metrics_file_is_current_and_failure_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("textfile/foreword.prom");
-    let told: Arc<Mutex<Vec<News>>> = Arc::default();
-    let hears = Arc::clone(&told);
+    let reported: Arc<Mutex<Vec<ExportStatus>>> = Arc::default();
+    let hears = Arc::clone(&reported);
     let tell = Arc::new(move |news| hears.lock().unwrap().push(news));
     let metrics = Metrics::new();
-    let kept = keep_file(metrics.clone(), path.clone(), Duration::from_millis(5), tell);
+    let kept = spawn_metrics_file(metrics.clone(), path.clone(), Duration::from_millis(5), tell);
     let until = async |ready: &dyn Fn() -> bool| {
         while !ready() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    until(&|| !told.lock().unwrap().is_empty()).await;
+    until(&|| !reported.lock().unwrap().is_empty()).await;
     tokio::time::sleep(Duration::from_millis(30)).await;
     std::fs::create_dir(folder.path().join("textfile")).unwrap();
-    until(&|| told.lock().unwrap().len() == 2).await;
+    until(&|| reported.lock().unwrap().len() == 2).await;
     metrics.take(&redactor().event(event(EventType::ScheduleFired, Value::Null)));
     kept.stop().await;
-    let told = told.lock().unwrap();
+    let reported = reported.lock().unwrap();
     assert!(
-        matches!(&told[..], [News::Failing(why), News::Well(_)] if why.contains("foreword.prom")),
-        "{told:?}"
+        matches!(&reported[..], [ExportStatus::Failing(why), ExportStatus::Recovered(_)] if why.contains("foreword.prom")),
+        "{reported:?}"
     );
     let page = Exposition::read(&std::fs::read_to_string(&path).unwrap());
     assert_eq!(page.value("foreword_schedules_fired_total", &[]), Some(1.0));

@@ -1,4 +1,4 @@
-//! What a collector is told of a turn: the tree, its times, its names; and never a word of what was said.
+//! The exported trace of a turn: tree, times, attributes, and no message texts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use tracing::Instrument as _;
 use crate::collector::Collector;
 use crate::turn::{Exporting, Turn, WORDS, settings};
 
-/// What a collector has of these events.
+/// A collector after the export of these events.
 async fn exported(events: Vec<Event>) -> Collector {
     let collector = Collector::start(&[]).await;
     let exporting = Exporting::to(&collector);
     events.into_iter().for_each(|event| exporting.recorder.record(event));
     exporting.otlp.stop().await;
-    assert_eq!((exporting.otlp.dropped(), exporting.told()), (0, Vec::new()));
+    assert_eq!((exporting.otlp.dropped(), exporting.reported()), (0, Vec::new()));
     collector
 }
 
@@ -35,7 +35,7 @@ fn attribute<'s>(span: &'s Value, name: &str) -> Option<&'s Value> {
 }
 
 #[tokio::test]
-async fn a_turn_is_told_as_the_protocol_and_the_conventions_say() {
+async fn turn_is_exported_by_the_conventions() {
     let collector = exported(Turn::of("m-1", "t-1").events()).await;
     let requests = collector.requests();
     assert!(requests[0].head.starts_with("POST /v1/traces HTTP/1.1"), "{}", requests[0].head);
@@ -45,12 +45,12 @@ async fn a_turn_is_told_as_the_protocol_and_the_conventions_say() {
 }
 
 #[tokio::test]
-async fn every_span_stands_below_another_and_within_its_times() {
+async fn every_span_is_within_its_parent() {
     let spans = exported(Turn::of("m-1", "t-1").events()).await.spans();
     let time = |span: &Value, end: &str| span[end].as_str().unwrap().parse::<u64>().unwrap();
     let by_id: BTreeMap<&str, &Value> =
         spans.iter().map(|span| (span["spanId"].as_str().unwrap(), span)).collect();
-    assert_eq!(by_id.len(), spans.len(), "no span is told twice");
+    assert_eq!(by_id.len(), spans.len(), "no span is reported twice");
     let mut roots = 0;
     for span in &spans {
         assert_eq!(
@@ -74,7 +74,7 @@ async fn every_span_stands_below_another_and_within_its_times() {
 }
 
 #[tokio::test]
-async fn a_turn_nobody_sent_a_message_for_has_a_root_and_one_that_failed_says_so() {
+async fn turn_without_message_has_a_root_span() {
     let turn = Turn::of("t-own", "t-own");
     let failed = Event {
         error: Some(WORDS.to_owned()),
@@ -90,7 +90,7 @@ async fn a_turn_nobody_sent_a_message_for_has_a_root_and_one_that_failed_says_so
 }
 
 #[tokio::test]
-async fn a_turn_that_answers_several_messages_is_linked_with_each_and_ends_them_all() {
+async fn turn_links_and_ends_all_answered_messages() {
     let (first, second) = (Turn::of("m-1", "t-1"), Turn::of("m-2", "t-1"));
     let started = json!({ "messages": ["m-1", "m-2"] });
     let spans = exported(vec![
@@ -108,14 +108,14 @@ async fn a_turn_that_answers_several_messages_is_linked_with_each_and_ends_them_
 }
 
 #[tokio::test]
-async fn a_message_that_another_process_answers_is_told_of_by_that_one() {
+async fn answering_process_exports_the_message() {
     let turn = Turn::of("m-1", "t-1");
     let collector = exported(vec![turn.received(), turn.event(EventType::TurnStarted, 10, json!({}))]).await;
     assert_eq!(collector.requests().len(), 0, "an empty request is none");
 }
 
 #[tokio::test]
-async fn spans_of_libraries_join_the_trace_of_the_turn_they_are_opened_in() {
+async fn library_spans_join_the_trace_of_the_turn() {
     let collector = Collector::start(&[]).await;
     let exporting = Exporting::to(&collector);
     let turn = Turn::of("m-1", "t-1");
@@ -143,7 +143,7 @@ async fn spans_of_libraries_join_the_trace_of_the_turn_they_are_opened_in() {
 }
 
 #[tokio::test]
-async fn headers_are_sent_along_and_the_name_of_the_service_is_told() {
+async fn headers_and_service_name_are_sent() {
     let collector = Collector::start(&[]).await;
     let headers = vec![("authorization".to_owned(), Secret::new("Bearer abc"))];
     let exporting =
@@ -158,13 +158,13 @@ async fn headers_are_sent_along_and_the_name_of_the_service_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_part_of_no_trace_is_not_told() {
+async fn events_without_a_trace_are_not_exported() {
     let at = "2026-11-16T08:00:00Z".parse().unwrap();
     let events = EventType::KNOWN.iter().map(|kind| Event::new(kind.clone(), at)).collect();
     assert_eq!(exported(events).await.requests().len(), 0);
 }
 
-/// An event of any type within a turn, with `words` wherever texts can stand.
+/// An event of any type within a turn, with `words` in every text field.
 fn wordy(turn: &Turn, event_type: EventType, key: &str, words: &str) -> Event {
     let metadata = json!({
         key: words, "query": words, "reason": words, "error": words, "outcome": words, "cause": format!("{words} {words}"), "kind": words,
@@ -183,7 +183,7 @@ fn wordy(turn: &Turn, event_type: EventType, key: &str, words: &str) -> Event {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn no_words_of_messages_are_in_any_body(
+    fn exported_bodies_contain_no_message_text(
         words in "[a-z]{12,16}|[A-Z][a-z]{9} [a-z]{9}", key in "[a-z]{3,8}", odd in "[a-z]{3,8}_x",
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -205,7 +205,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_hundred_turns_are_told_completely_and_several_spans_together() {
+async fn hundred_turns_are_exported_in_batches() {
     let collector = Collector::start(&[]).await;
     let exporting = Exporting::to(&collector);
     for number in 0..100 {

@@ -1,9 +1,9 @@
-//! A collector that refuses, hangs, talks nonsense or is not there: told once, tried again, and never felt by a turn.
+//! A collector that rejects, hangs, sends garbage or is unavailable: reported once, retried, without effect on turns.
 
 use std::time::{Duration, Instant};
 
-use foreword_observe::news::News;
-use foreword_observe::otlp::{OtlpSettings, Patience};
+use foreword_observe::export_status::ExportStatus;
+use foreword_observe::otlp::{ExportTimeouts, OtlpSettings};
 use tokio::net::TcpListener;
 
 use crate::collector::{Collector, Fault};
@@ -13,7 +13,7 @@ fn record_turn(exporting: &Exporting) {
     Turn::of("m-1", "t-1").events().into_iter().for_each(|event| exporting.recorder.record(event));
 }
 
-/// What becomes of a turn with a collector that fails so, and then takes everything.
+/// Exports a turn to a collector with these faults.
 async fn after(faults: &[Fault]) -> (Collector, Exporting) {
     let collector = Collector::start(faults).await;
     let exporting = Exporting::to(&collector);
@@ -23,15 +23,15 @@ async fn after(faults: &[Fault]) -> (Collector, Exporting) {
     (collector, exporting)
 }
 
-fn assert_told_once(told: &[News], why: &str) {
-    match told {
-        [News::Failing(first), News::Well(_)] => assert!(first.contains(why), "{first}"),
+fn assert_reported_once(reported: &[ExportStatus], why: &str) {
+    match reported {
+        [ExportStatus::Failing(first), ExportStatus::Recovered(_)] => assert!(first.contains(why), "{first}"),
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
-async fn what_may_go_well_another_time_is_sent_again_unchanged() {
+async fn temporary_failure_is_retried_unchanged() {
     for (faults, why) in [
         ([Fault::Status(503, None), Fault::Status(503, None)], "HTTP 503"),
         ([Fault::Status(429, Some(0)), Fault::Status(502, None)], "HTTP 429"),
@@ -43,12 +43,12 @@ async fn what_may_go_well_another_time_is_sent_again_unchanged() {
         assert_eq!(requests.len(), 3);
         assert!(requests.iter().all(|request| request.body == requests[0].body));
         assert_eq!(exporting.otlp.dropped(), 0);
-        assert_told_once(&exporting.told(), why);
+        assert_reported_once(&exporting.reported(), why);
     }
 }
 
 #[tokio::test]
-async fn a_wish_to_be_left_alone_is_obeyed() {
+async fn retry_after_is_respected() {
     let began = Instant::now();
     let (_, exporting) = after(&[Fault::Status(503, Some(1))]).await;
     assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
@@ -56,34 +56,37 @@ async fn a_wish_to_be_left_alone_is_obeyed() {
 }
 
 #[tokio::test]
-async fn what_is_refused_for_good_is_not_sent_again_and_is_counted() {
+async fn permanent_rejection_is_counted_and_not_retried() {
     for fault in [Fault::Status(400, None), Fault::Status(401, None), Fault::Redirect] {
         let collector = Collector::start(&[fault]).await;
         let exporting = Exporting::to(&collector);
         record_turn(&exporting);
         exporting.otlp.stop().await;
         assert_eq!((collector.requests().len(), exporting.otlp.dropped()), (1, 5), "{fault:?}");
-        assert!(matches!(&exporting.told()[..], [News::Failing(_)]), "{fault:?}");
+        assert!(matches!(&exporting.reported()[..], [ExportStatus::Failing(_)]), "{fault:?}");
     }
 }
 
 #[tokio::test]
-async fn spans_that_a_collector_says_it_left_out_are_counted() {
+async fn rejected_spans_are_counted() {
     let collector = Collector::start(&[Fault::Rejects(2)]).await;
     let exporting = Exporting::to(&collector);
     record_turn(&exporting);
     exporting.otlp.stop().await;
-    assert_eq!((collector.requests().len(), exporting.otlp.dropped(), exporting.told()), (1, 2, Vec::new()));
+    assert_eq!(
+        (collector.requests().len(), exporting.otlp.dropped(), exporting.reported()),
+        (1, 2, Vec::new())
+    );
 }
 
 #[tokio::test]
-async fn a_collector_that_is_not_there_is_told_of_once_and_once_when_it_is_back() {
+async fn unavailable_collector_is_reported_once_each_way() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
     let exporting = Exporting::with(settings(&format!("http://{address}")));
     record_turn(&exporting);
-    while exporting.told().is_empty() {
+    while exporting.reported().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -91,15 +94,16 @@ async fn a_collector_that_is_not_there_is_told_of_once_and_once_when_it_is_back(
     collector.wait_for(1).await;
     exporting.otlp.stop().await;
     assert_eq!((collector.spans().len(), exporting.otlp.dropped()), (5, 0));
-    assert_told_once(&exporting.told(), "refused");
+    assert_reported_once(&exporting.reported(), "refused");
 }
 
 #[tokio::test]
-async fn a_collector_that_hangs_holds_up_neither_a_turn_nor_the_end_of_the_process() {
+async fn hanging_collector_delays_neither_turns_nor_shutdown() {
     let collector = Collector::start(&[Fault::Hang; 50]).await;
-    let patience = Patience { stopping: Duration::from_millis(200), ..settings(&collector.address).patience };
+    let timeouts =
+        ExportTimeouts { stopping: Duration::from_millis(200), ..settings(&collector.address).timeouts };
     let timeout = Duration::from_secs(60);
-    let exporting = Exporting::with(OtlpSettings { timeout, patience, ..settings(&collector.address) });
+    let exporting = Exporting::with(OtlpSettings { timeout, timeouts, ..settings(&collector.address) });
     record_turn(&exporting);
     collector.wait_for(1).await;
     let began = Instant::now();
@@ -114,16 +118,17 @@ async fn a_collector_that_hangs_holds_up_neither_a_turn_nor_the_end_of_the_proce
 }
 
 #[tokio::test]
-async fn what_can_not_be_brought_in_time_is_given_up_and_counted() {
+async fn late_exports_are_dropped_and_counted() {
     let collector = Collector::start(&[Fault::Status(503, None); 100]).await;
-    let patience = Patience { give_up: Duration::from_millis(60), ..settings(&collector.address).patience };
-    let exporting = Exporting::with(OtlpSettings { patience, ..settings(&collector.address) });
+    let timeouts =
+        ExportTimeouts { give_up: Duration::from_millis(60), ..settings(&collector.address).timeouts };
+    let exporting = Exporting::with(OtlpSettings { timeouts, ..settings(&collector.address) });
     record_turn(&exporting);
     while exporting.otlp.dropped() < 5 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let tries = collector.requests().len();
     tokio::time::sleep(Duration::from_millis(80)).await;
-    assert_eq!((collector.requests().len(), exporting.told().len()), (tries, 1));
+    assert_eq!((collector.requests().len(), exporting.reported().len()), (tries, 1));
     exporting.otlp.stop().await;
 }

@@ -12,8 +12,8 @@ fn redactor() -> &'static Redactor {
     &ONE
 }
 
-/// The text with every tag taken off its mask, so that expectations can be written down.
-fn shown(text: &str) -> String {
+/// The text with masks but without their tags, for readable expectations.
+fn masked(text: &str) -> String {
     let masked = redactor().text(text).into_owned();
     assert_eq!(redactor().text(&masked), masked, "hiding twice changes nothing: {text}");
     without_tags(&masked)
@@ -32,7 +32,7 @@ fn without_tags(text: &str) -> String {
 }
 
 #[test]
-fn every_kind_of_secret_is_hidden_wherever_in_a_text_it_stands() {
+fn every_kind_of_secret_is_redacted_anywhere() {
     for secret in all() {
         let surroundings = [
             ("", ""),
@@ -64,7 +64,7 @@ fn every_kind_of_secret_is_hidden_wherever_in_a_text_it_stands() {
 }
 
 #[test]
-fn a_secret_under_a_key_inside_a_text_is_hidden_and_the_rest_stays() {
+fn value_after_a_key_in_text_is_redacted() {
     for (text, expected) in [
         ("password=hunter2", "password=[R]"),
         ("password: hunter2, user: bob", "password: [R], user: bob"),
@@ -99,7 +99,7 @@ fn a_secret_under_a_key_inside_a_text_is_hidden_and_the_rest_stays() {
         ("first\\npassword=hunter2", "first\\npassword=[R]"),
         ("password=[REDACTED]hunter2", "password=[R]"),
     ] {
-        assert_eq!(shown(text), expected, "{text}");
+        assert_eq!(masked(text), expected, "{text}");
     }
 }
 
@@ -120,27 +120,27 @@ fn passwords_in_addresses_and_command_lines_are_hidden() {
         ("curl -u alice:hunter2 https://h", "curl -u alice:[R] https://h"),
         ("curl --user 'alice:hunter2' https://h", "curl --user 'alice:[R]' https://h"),
     ] {
-        assert_eq!(shown(text), expected, "{text}");
+        assert_eq!(masked(text), expected, "{text}");
     }
 }
 
 #[test]
-fn a_password_may_be_long_and_far_from_its_program() {
+fn long_or_distant_passwords_are_hidden() {
     let long = "aB3".repeat(100);
-    assert_eq!(shown(&format!("https://x:{long}@host/")), "https://x:[R]@host/");
+    assert_eq!(masked(&format!("https://x:{long}@host/")), "https://x:[R]@host/");
     let options = "-H 'x: y' ".repeat(20);
     let expected = format!("curl {options}-u alice:[R]");
-    assert_eq!(shown(&format!("curl {options}-u alice:hunter2")), expected);
+    assert_eq!(masked(&format!("curl {options}-u alice:hunter2")), expected);
 }
 
 #[test]
-fn the_secret_half_of_a_pair_and_a_key_without_its_head_are_hidden() {
+fn secret_keys_and_headless_private_keys_are_redacted() {
     let pair = ["AK", "IA", "Z8R3T6Y1L5X9V2H7", " wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"].concat();
-    assert_eq!(shown(&pair), "[R] [R]");
+    assert_eq!(masked(&pair), "[R] [R]");
     let tail =
         ["the file ends: MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwgg==\n-----END ", "PRIVATE KEY----- so"]
             .concat();
-    let masked = shown(&tail);
+    let masked = masked(&tail);
     assert!(!masked.contains("MIIE") && !masked.contains("BKcw") && masked.ends_with("[R] so"), "{masked}");
 }
 
@@ -153,12 +153,12 @@ fn twilio_auth_token_is_hidden_next_to_its_account() {
         (format!("account AC{account} with {token} failed"), format!("account AC{account} with [R] failed")),
         (format!("TWILIO_AUTH_TOKEN={token}"), "TWILIO_AUTH_TOKEN=[R]".to_owned()),
     ] {
-        assert_eq!(shown(&text), expected);
+        assert_eq!(masked(&text), expected);
     }
 }
 
 #[test]
-fn what_only_resembles_a_secret_stays_and_costs_no_allocation() {
+fn text_without_secrets_is_not_allocated() {
     for text in [
         "",
         "commit 9fe524c1d2f3a4b5c6d7e8f90123456789abcdef",
@@ -193,7 +193,7 @@ fn what_only_resembles_a_secret_stays_and_costs_no_allocation() {
 }
 
 #[test]
-fn values_are_hidden_by_their_key_at_any_depth_and_counts_stay() {
+fn values_are_redacted_by_key_at_any_depth() {
     let mut value = json!({
         "apiKey": "abc",
         "nested": [{ "deeper": { "X-Auth-Token": "abc", "maxTokens": 12, "ok": true } }],
@@ -223,7 +223,7 @@ fn values_are_hidden_by_their_key_at_any_depth_and_counts_stay() {
 }
 
 #[test]
-fn a_key_that_is_a_secret_itself_is_hidden_and_none_is_lost() {
+fn secret_key_names_are_redacted_and_kept_distinct() {
     let secret = &all()[0].text;
     let mut value = json!({ "by key": { (secret.clone()): 1, (format!("{secret} ")): 2, "other": 3 } });
     redactor().value(&mut value);
@@ -254,10 +254,10 @@ fn further_keys_and_patterns_are_hidden_too() {
 }
 
 #[test]
-fn a_pattern_that_is_none_is_refused_and_the_reason_given() {
+fn invalid_pattern_is_rejected_with_reason() {
     for (pattern, reason) in [("a(b", "unclosed group"), ("x*", "it matches every text")] {
         let rules = RedactionRules { keys: Vec::new(), patterns: vec![pattern.to_owned()] };
         let error = Redactor::new(&rules, [0; 16]).unwrap_err().to_string();
-        assert_eq!(error, format!("`{pattern}` is no pattern for secrets: {reason}"));
+        assert_eq!(error, format!("`{pattern}` is not a valid pattern: {reason}"));
     }
 }

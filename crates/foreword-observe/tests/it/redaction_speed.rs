@@ -2,11 +2,11 @@ use std::time::{Duration, Instant};
 
 use foreword_observe::redact::{RedactionRules, Redactor};
 
-/// Far more than a linear scan takes on a slow machine without optimisation, and far less than a quadratic one.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Much more than a linear scan takes on a slow machine without optimisation, and much less than a quadratic one.
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[test]
-fn hostile_text_takes_no_longer_than_its_length() {
+fn hostile_text_takes_linear_time() {
     let redactor = Redactor::new(&RedactionRules::default(), [7; 16]).unwrap();
     let repeated = [
         "sk-",
@@ -44,7 +44,7 @@ fn hostile_text_takes_no_longer_than_its_length() {
         let text = piece.repeat((1 << 18) / piece.len());
         let begun = Instant::now();
         let masked = redactor.text(&text).into_owned();
-        assert!(begun.elapsed() < PATIENCE, "{piece:?} took {:?}", begun.elapsed());
+        assert!(begun.elapsed() < TEST_TIMEOUT, "{piece:?} took {:?}", begun.elapsed());
         drop(masked);
     }
 }

@@ -1,7 +1,6 @@
-//! Secrets that look real and are not. They are put together here, so that whoever scans this repository for secrets finds
-//! none.
+//! Realistic fake secrets, concatenated at run time, so that secret scanners do not report this repository.
 
-/// A kind of secret, and a text that is one.
+/// A kind of secret with an example.
 pub(crate) struct Secret {
     pub(crate) kind: &'static str,
     pub(crate) text: String,
@@ -17,7 +16,7 @@ fn letters(count: usize) -> String {
     LETTERS.chars().cycle().take(count).collect()
 }
 
-/// One of each kind that is known by what it looks like.
+/// One of each kind recognised by form.
 pub(crate) fn all() -> Vec<Secret> {
     let (l16, l24, l36, l40, l48) = (letters(16), letters(24), letters(36), letters(40), letters(48));
     let capitals: String = letters(16).to_uppercase();
@@ -57,7 +56,7 @@ pub(crate) fn all() -> Vec<Secret> {
     ]
 }
 
-/// What of a secret would give it away.
+/// The parts of a secret that must not appear.
 pub(crate) fn give_away(secret: &str) -> Vec<&str> {
     let pieces = secret.split(|c: char| !c.is_ascii_alphanumeric());
     pieces.filter(|piece| piece.len() >= 12 && piece.contains(char::is_numeric)).collect()

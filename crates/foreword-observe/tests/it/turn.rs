@@ -1,4 +1,4 @@
-//! A turn as an agent tells of it, and an exporter that hears it.
+//! The events of a turn, and an exporter that receives them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,25 +7,25 @@ use foreword_core::event::{Event, EventType, Level, SpanId, TraceId};
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::provider::BaseUrl;
 use foreword_core::timestamp::Timestamp;
-use foreword_observe::names::{Spans, TurnNames};
-use foreword_observe::news::News;
-use foreword_observe::otlp::{Otlp, OtlpSettings, Patience};
+use foreword_observe::export_status::ExportStatus;
+use foreword_observe::otlp::{ExportTimeouts, Otlp, OtlpSettings};
 use foreword_observe::recorder::{Recorder, base};
 use foreword_observe::redact::{RedactionRules, Redactor};
+use foreword_observe::turn_fields::{Spans, TurnFields};
 use serde_json::{Value, json};
 use tracing::Dispatch;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::collector::Collector;
 
-/// Words that nobody is to find at a collector.
+/// A message text that must not reach a collector.
 pub(crate) const WORDS: &str = "grandmother's birthday";
 
-/// An exporter, and a recorder in front of it.
+/// An exporter with its recorder.
 pub(crate) struct Exporting {
     pub(crate) otlp: Otlp,
     pub(crate) recorder: Recorder,
-    pub(crate) told: Arc<Mutex<Vec<News>>>,
+    pub(crate) reported: Arc<Mutex<Vec<ExportStatus>>>,
 }
 
 pub(crate) fn settings(address: &str) -> OtlpSettings {
@@ -35,11 +35,11 @@ pub(crate) fn settings(address: &str) -> OtlpSettings {
         timeout: Duration::from_millis(300),
         service_name: "harbour".to_owned(),
         level: Level::Info,
-        patience: Patience {
-            // Who stops does not wait for it.
+        timeouts: ExportTimeouts {
+            // A shutdown does not wait for it.
             linger: Duration::from_millis(150),
             backoff: Duration::from_millis(10),
-            longest_backoff: Duration::from_millis(40),
+            max_backoff: Duration::from_millis(40),
             give_up: Duration::from_millis(1_500),
             stopping: Duration::from_millis(1_000),
         },
@@ -55,20 +55,20 @@ impl Exporting {
         let otlp = Otlp::new(settings).unwrap();
         let redactor = Redactor::new(&RedactionRules::default(), [0; 16]).unwrap();
         let recorder = Recorder::new(redactor, Dispatch::new(base().with(otlp.layer())));
-        let told: Arc<Mutex<Vec<News>>> = Arc::default();
-        let hears = Arc::clone(&told);
+        let reported: Arc<Mutex<Vec<ExportStatus>>> = Arc::default();
+        let hears = Arc::clone(&reported);
         otlp.start(Arc::new(move |news| hears.lock().unwrap().push(news)));
-        Self { otlp, recorder, told }
+        Self { otlp, recorder, reported }
     }
 
-    pub(crate) fn told(&self) -> Vec<News> {
-        self.told.lock().unwrap().clone()
+    pub(crate) fn reported(&self) -> Vec<ExportStatus> {
+        self.reported.lock().unwrap().clone()
     }
 }
 
-/// The names of a turn that took up a message.
+/// The ids of a turn that answers a message.
 pub(crate) struct Turn {
-    pub(crate) names: TurnNames,
+    pub(crate) names: TurnFields,
     message: &'static str,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn at(millis: u64) -> Timestamp {
 impl Turn {
     pub(crate) fn of(message: &'static str, turn: &str) -> Self {
         let trace = TraceId::named(message);
-        let names = TurnNames {
+        let names = TurnFields {
             session: ConversationId::new("c-1").unwrap(),
             turn: TurnId::new(turn).unwrap(),
             agent: "Ada".into(),
@@ -123,7 +123,7 @@ impl Turn {
         self.names.on(Event { trace_id, span_id, parent_span_id, metadata: Some(metadata), ..event })
     }
 
-    /// All that is told of a turn with a tool, a failed call and an answer.
+    /// All events of a turn with a tool call, a failed model call and a reply.
     pub(crate) fn events(&self) -> Vec<Event> {
         let model = "anthropic/claude-haiku-4-5";
         let call = |event: Event| Event {

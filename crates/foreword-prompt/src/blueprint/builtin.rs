@@ -72,18 +72,18 @@ pub fn yaml(name: &str) -> Option<&'static str> {
     })
 }
 
-/// A name that is no built-in blueprint.
+/// Why a built-in blueprint could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuiltinError {
-    /// Nobody knows that name.
+    /// No built-in blueprint has this name.
     #[error("there is no blueprint `{name}`{}", .near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default())]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The built-in one it resembles.
+        /// The most similar name.
         near: Option<&'static str>,
     },
-    /// The program was built from a broken blueprint; a test keeps this from happening.
+    /// A built-in blueprint is invalid; a test prevents this.
     #[error("the built-in blueprint `{name}` is broken: {reason}")]
     Broken {
         /// Which one.

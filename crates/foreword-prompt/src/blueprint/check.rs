@@ -1,4 +1,4 @@
-//! Turns a written blueprint into a sound one, or says everything that is wrong with it.
+//! Validates a written blueprint and reports all problems.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
         |message: String, help: &str| BlueprintProblem { message, help: Some(help.into()), location: at };
     let id = LayerId::parse(&spec.id.value).ok_or_else(|| {
         problem(
-            format!("`{}` is no layer id", spec.id.value.escape_debug()),
+            format!("`{}` is not a valid layer id", spec.id.value.escape_debug()),
             "use letters, digits, `_`, `-`, `.` and `/`, at most 128",
         )
     })?;
@@ -112,8 +112,8 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
     })
 }
 
-/// The trust of a layer that names none. Files bring their own, so it asks for no more; a layer that does name one
-/// decides for those files that no rule is about.
+/// The trust of a layer without `trust`. Files have their own trust, so the layer requires none; an explicit trust
+/// applies to files without a rule.
 fn least_trust(source: &mut Source, spec: &LayerSpec) -> Trust {
     match source {
         Source::File(file) => {
@@ -228,7 +228,7 @@ fn out_of_cache_order(layers: &[Layer], written_at: &[Location]) -> Vec<Blueprin
         .filter(|(pair, _)| pair[0].stability > pair[1].stability)
         .map(|(pair, at)| BlueprintProblem {
             message: format!(
-                "layer `{}` ({}) stands behind `{}` ({}), which changes more often and would un-cache it",
+                "layer `{}` ({}) follows `{}` ({}), which changes more often and would invalidate its cache",
                 pair[1].id, pair[1].stability, pair[0].id, pair[0].stability
             ),
             help: Some(format!(

@@ -1,5 +1,5 @@
-//! Blueprints: the ordered layers a prompt is made of. A [`Blueprint`] that exists is sound: its ids are unique, its
-//! order is kind to the cache (or says that it isn't), its policy can't be cut.
+//! Blueprints: the ordered layers of a prompt. A [`Blueprint`] is always valid: its ids are unique, its order suits the
+//! cache (or it declares otherwise), and its policy layers cannot be cut.
 
 pub mod builtin;
 mod check;
@@ -17,9 +17,9 @@ use spec::BlueprintSpec;
 pub struct Blueprint {
     /// Its name.
     pub name: Arc<str>,
-    /// What stands between two layers.
+    /// The separator between two layers.
     pub separator: Arc<str>,
-    /// Whether the author insisted on an order the cache does not like.
+    /// Whether the author accepts an order that invalidates the cache.
     pub allow_cache_unsafe: bool,
     /// Models with a smaller window get the compact form.
     pub compact_below: Option<usize>,
@@ -29,13 +29,13 @@ pub struct Blueprint {
     pub layers: Vec<Layer>,
 }
 
-/// What is wrong with a blueprint, and where it was written.
+/// A problem of a blueprint and its position.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct BlueprintProblem {
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to do.
+    /// The advice.
     pub help: Option<String>,
     /// The place in the YAML it was read from.
     pub location: Location,

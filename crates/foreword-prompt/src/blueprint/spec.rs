@@ -1,5 +1,5 @@
-//! A blueprint as people write it, in `foreword.yaml` and in the built-in ones alike. Only shapes and words are
-//! checked here; whether the layers make sense together is decided when it becomes a [`super::Blueprint`].
+//! A blueprint as written in `foreword.yaml` and in the built-in ones. Checks only types and words;
+//! [`super::Blueprint`] checks whether the layers are consistent.
 
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -12,7 +12,7 @@ use crate::trust::Trust;
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlueprintSpec {
-    /// What stands between two layers. Default: an empty line.
+    /// The separator between two layers. Default: an empty line.
     pub separator: Option<String>,
     /// Keeps the order as written even where a less stable layer stands before a more stable one, at a price that
     /// `foreword explain` shows.
@@ -40,7 +40,8 @@ pub struct LayerSpec {
     pub authority: Option<Authority>,
     /// How long its bytes stay the same.
     pub stability: Stability,
-    /// Who may see it. Default: whoever may see its files, else `full`: a forgotten word reveals nothing.
+    /// The trust required to see it. Default: that of its files, otherwise `full`, so that a missing key reveals
+    /// nothing.
     pub trust: Option<Trust>,
     /// Where its text comes from.
     #[cfg_attr(feature = "schema", schemars(with = "SourceSpec"))]
@@ -59,7 +60,7 @@ pub struct LayerSpec {
     pub max_tokens: Option<usize>,
     /// Lets the agent rewrite the layer, up to `max_chars`.
     pub mutable: Option<MutableSpec>,
-    /// The line that stands for it in the compact form. Default: it is kept whole.
+    /// Its one-line replacement in the compact form. Default: it is kept whole.
     pub compact: Option<String>,
 }
 
@@ -78,7 +79,7 @@ pub struct MutableSpec {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceSpec {
-    /// The name of a built-in text; beside `file`, the text that stands in for it.
+    /// The name of a built-in text; with `file`, the text used without the file.
     pub builtin: Option<String>,
     /// Beside `builtin`: the instructions of the active skills follow the text.
     #[serde(default)]
@@ -90,7 +91,7 @@ pub struct SourceSpec {
     /// Beside `file`: the build fails without it.
     #[serde(default)]
     pub required: bool,
-    /// Beside `file`: who may see it if `prompt.files` does not list it. Default: whoever may see the layer.
+    /// With `file`: the trust required if `prompt.files` does not list it. Default: that of the layer.
     pub unlisted: Option<Trust>,
     /// Files listed in `prompt.files`, a layer each.
     pub files: Option<FilesSpec>,

@@ -1,23 +1,22 @@
-//! The variables a template can use, as data for the editor page, for completion and for suggestions. Says what
-//! exists, never what its value is.
+//! The catalogue of template variables, for the editor page, completion and suggestions. Contains no values.
 
 use serde::Serialize;
 
 /// A variable, or a family of variables, that templates can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CatalogEntry {
-    /// The type: what stands before the colon.
+    /// The type: the part before the colon.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The name: what stands after the colon; a placeholder such as `<path>` if the entry is dynamic.
+    /// The name: the part after the colon; a placeholder such as `<path>` if the entry is dynamic.
     pub name: &'static str,
-    /// What the variable's value is.
+    /// The description of the value.
     pub description: &'static str,
     /// Whether any name is a variable of this type.
     pub dynamic: bool,
 }
 
-/// Every variable there is.
+/// All variables.
 ///
 /// ```
 /// use foreword_prompt::bracket::catalog;

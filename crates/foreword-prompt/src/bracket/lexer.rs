@@ -1,5 +1,5 @@
-//! Cuts a template into tags and the text between them, in one pass: every byte belongs to exactly one token. Does
-//! not know which tags belong together; see `structure`.
+//! Splits a template into tags and text in one pass: every byte belongs to exactly one token. Does not pair tags; see
+//! `structure`.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(super) struct Token {
     pub(super) kind: TokenKind,
 }
 
-/// What a piece of the source is, taken alone.
+/// The kind of a token.
 #[derive(Debug)]
 pub(super) enum TokenKind {
     Text,
@@ -30,14 +30,14 @@ pub(super) enum TokenKind {
     EndIf,
 }
 
-/// Where a variable's type and name stand in the source.
+/// The byte ranges of a variable's type and name.
 #[derive(Debug, Clone)]
 pub(super) struct VariableSpan {
     pub(super) kind: Range<usize>,
     pub(super) name: Range<usize>,
 }
 
-/// The tokens of `source`, which tile it, and what looks like a tag gone wrong.
+/// The tokens of `source`, which tile it, and the problems of malformed tags.
 pub(super) fn lex(source: &str, mode: Mode) -> (Vec<Token>, Vec<Problem>) {
     let mut lexer = Lexer { source, mode, text_start: 0, tokens: Vec::new(), problems: Vec::new() };
     let mut at = 0;
@@ -51,14 +51,14 @@ pub(super) fn lex(source: &str, mode: Mode) -> (Vec<Token>, Vec<Problem>) {
 struct Lexer<'s> {
     source: &'s str,
     mode: Mode,
-    /// Where the text began that no token covers yet.
+    /// The start of the text not yet covered by a token.
     text_start: usize,
     tokens: Vec<Token>,
     problems: Vec<Problem>,
 }
 
 impl Lexer<'_> {
-    /// Reads what begins with the `[` at `open`, and returns where to go on.
+    /// Lexes from the `[` at `open`. Returns the next position.
     fn bracket(&mut self, open: usize) -> usize {
         if self.mode == Mode::Bracket && self.source[open + 1..].starts_with('[') {
             self.tag(open..open + 2, TokenKind::Escape);
@@ -124,7 +124,7 @@ fn classify(source: &str, body: &Range<usize>) -> Option<TokenKind> {
     variable_in(source, &condition).map(|variable| TokenKind::If { variable, negated })
 }
 
-/// `range` must be trimmed: then type and name stand at its two ends.
+/// `range` must be trimmed, so that type and name are at its ends.
 fn variable_in(source: &str, range: &Range<usize>) -> Option<VariableSpan> {
     let (kind, name) = split_variable(&source[range.clone()])?;
     Some(VariableSpan {

@@ -1,10 +1,10 @@
 //! The bracket template dialect: `[type:name]` inserts a variable, `[if type:name]…[else]…[endif]` chooses by
 //! whether one exists.
 //!
-//! Parsing never fails: what is no tag is text, and what looks like a mistake is text with a
-//! [`Diagnostic`](crate::diagnostic::Diagnostic). Nothing here reads a file, a clock or a repository: a template
-//! says what it [refers to](Template::references), the caller finds the [`Values`], and values are inserted as they
-//! are, never expanded again.
+//! Parsing never fails: anything that is not a tag is text, and a probable mistake is text with a
+//! [`Diagnostic`](crate::diagnostic::Diagnostic). This module reads no file, clock or repository: a template lists its
+//! [references](Template::references), the caller provides the [`Values`], and values are inserted verbatim and never
+//! expanded again.
 //!
 //! ```
 //! use foreword_prompt::bracket::{Mode, Template, Values};

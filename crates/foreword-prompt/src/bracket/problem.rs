@@ -1,4 +1,4 @@
-//! Turns what parsing noticed into warnings a person can act on: what, where, and what to write instead.
+//! Converts parse problems into warnings: what, where, and what to write instead.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use super::suggestion::{Misspelling, instead_of_name, instead_of_type, looks_lik
 use super::template::Mode;
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// Nobody reads further, and a hostile template must not cost a warning for every few bytes.
-const MOST_DIAGNOSTICS: usize = 100;
-/// How much of a tag a message quotes.
-const MOST_QUOTED: usize = 60;
+/// The maximum number of warnings, which bounds the cost of a hostile template.
+const MAX_DIAGNOSTICS: usize = 100;
+/// The maximum length of a quoted tag in a message.
+const MAX_QUOTED: usize = 60;
 
-/// Something about the tag at `span`, or what looks like one.
+/// A problem with the tag, or probable tag, at `span`.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) span: Range<usize>,
@@ -38,12 +38,12 @@ pub(super) fn report(source: &str, mode: Mode, mut problems: Vec<Problem>) -> Ve
     let mut diagnostics = Vec::new();
     for problem in &problems {
         let Some(diagnostic) = reporter.diagnostic(problem) else { continue };
-        if diagnostics.len() == MOST_DIAGNOSTICS {
+        if diagnostics.len() == MAX_DIAGNOSTICS {
             diagnostics.push(Diagnostic {
                 severity: Severity::Warning,
                 code: "more_problems",
-                message: format!("there are more problems after the first {MOST_DIAGNOSTICS}"),
-                help: Some("mend these first, then check again".to_owned()),
+                message: format!("there are more problems after the first {MAX_DIAGNOSTICS}"),
+                help: Some("fix these first, then check again".to_owned()),
                 span: diagnostic.span,
             });
             break;
@@ -159,24 +159,24 @@ impl Reporter<'_> {
                 format!("`{tag}` names no variable: it stays text"),
                 "write `[if type:name]` or `[if !type:name]`",
             ),
-            Misspelling::If => (format!("`{tag}` is no tag: it stays text"), "write `if` in lower case"),
-            Misspelling::Else => (format!("`{tag}` is no tag: it stays text"), "did you mean `[else]`?"),
-            Misspelling::EndIf => (format!("`{tag}` is no tag: it stays text"), "did you mean `[endif]`?"),
+            Misspelling::If => (format!("`{tag}` is not a tag: it stays text"), "write `if` in lower case"),
+            Misspelling::Else => (format!("`{tag}` is not a tag: it stays text"), "did you mean `[else]`?"),
+            Misspelling::EndIf => (format!("`{tag}` is not a tag: it stays text"), "did you mean `[endif]`?"),
             Misspelling::ElseIf => (
-                format!("`{tag}` is no tag: it stays text"),
+                format!("`{tag}` is not a tag: it stays text"),
                 "write `[else][if type:name]…[endif]` before the outer `[endif]`",
             ),
             Misspelling::EmptyName => {
                 (format!("`{tag}` names no variable: it stays text"), "write the name after the colon")
             }
             Misspelling::SpaceBeforeColon => {
-                (format!("`{tag}` is no tag: it stays text"), "remove the space before the colon")
+                (format!("`{tag}` is not a tag: it stays text"), "remove the space before the colon")
             }
         };
         ("misspelt_tag", message, self.or_escape(help))
     }
 
-    /// Advice, and the way to say that text is what was meant, where there is one.
+    /// The advice, and how to escape the bracket, where the mode has an escape.
     fn or_escape(&self, advice: &str) -> String {
         match self.mode {
             Mode::Bracket => format!("{advice} (for a literal bracket write `[[`)"),
@@ -185,12 +185,12 @@ impl Reporter<'_> {
     }
 }
 
-/// A piece of the source as a message can show it: on one line, without control characters, not too long.
+/// A part of the source for a message: one line, no control characters, limited length.
 fn quoted(text: &str) -> String {
     let mut shown = String::new();
     for (count, char) in text.chars().enumerate() {
         match char {
-            _ if count == MOST_QUOTED => {
+            _ if count == MAX_QUOTED => {
                 shown.push('…');
                 break;
             }

@@ -1,5 +1,5 @@
-//! Decides which tags belong together and turns tokens into nodes. A tag is text until its partner is found, so an
-//! unmatched one needs no repair. Uses no recursion: nesting is as deep as the source is long.
+//! Pairs tags and converts tokens into nodes. An unpaired tag stays text, so no repair is needed. Not recursive:
+//! nesting may be as deep as the source is long.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,14 +10,14 @@ use super::problem::{Problem, ProblemKind};
 use super::template::Mode;
 use super::variable::Variable;
 
-/// A piece of the source and what rendering does with it. Nodes tile the source.
+/// A range of the source and its action. Nodes tile the source.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) span: Range<usize>,
     pub(super) action: Action,
 }
 
-/// What rendering does at a node. Jumps are indices of nodes and always lead forward, so rendering ends.
+/// The action of a node. Jump targets are node indices and always forward, so rendering terminates.
 #[derive(Debug, Clone)]
 pub(super) enum Action {
     /// Writes the source as it is.
@@ -26,9 +26,9 @@ pub(super) enum Action {
     Bracket,
     /// Writes the value of this reference.
     Insert { reference: usize },
-    /// Goes on if the reference exists (or, negated, does not), else jumps.
+    /// Continues if the reference exists (or, negated, does not), otherwise jumps.
     Test { reference: usize, negated: bool, otherwise: usize },
-    /// Jumps: the branch before an `[else]` is done.
+    /// Jumps to the end of the condition, from the branch before an `[else]`.
     Jump { to: usize },
     /// Writes nothing: an `[endif]`.
     Nothing,
@@ -40,7 +40,7 @@ pub(super) struct Structure {
     pub(super) references: Vec<Variable>,
 }
 
-/// Pairs the tags of `source`; adds to `problems` what could not be paired and what is not in the catalogue.
+/// Pairs the tags of `source`; adds unpaired tags and unknown variables to `problems`.
 pub(super) fn structure(
     source: &str,
     mode: Mode,
@@ -63,9 +63,9 @@ struct OpenIf {
     span: Range<usize>,
     negated: bool,
     otherwise: Option<usize>,
-    /// Of an unknown type, in bracket mode: it takes its `[else]` and `[endif]`, and all three stay text.
+    /// Has an unknown type, in bracket mode: it takes its `[else]` and `[endif]`, and all three stay text.
     literal: bool,
-    /// What is wrong with its variable.
+    /// The problem with its variable.
     problem: Option<Problem>,
 }
 
@@ -111,7 +111,7 @@ impl Pairing<'_, '_> {
         self.mode == Mode::Bracket && !is_known_kind(&self.source[variable.kind.clone()])
     }
 
-    /// Notices a variable that is not in the catalogue.
+    /// The problem of a variable that is not in the catalogue.
     fn problem_with(&self, tag: &Range<usize>, variable: &VariableSpan, condition: bool) -> Option<Problem> {
         let (kind, name) = (&self.source[variable.kind.clone()], &self.source[variable.name.clone()]);
         if is_known_variable(kind, name) {
@@ -156,7 +156,7 @@ impl Pairing<'_, '_> {
     }
 
     fn finish(self) -> Vec<Node> {
-        // One problem for each: that it is not closed, unless it would be text even so.
+        // Report each unclosed `[if]` once, unless it is text anyway.
         self.problems.extend(self.open.into_iter().filter_map(|open| match open.literal {
             true => open.problem,
             false => Some(Problem { span: open.span, kind: ProblemKind::IfWithoutEnd }),
@@ -165,7 +165,8 @@ impl Pairing<'_, '_> {
     }
 }
 
-/// Gives every node its reference. Comes after pairing, because the condition of an unmatched `[if]` is no reference.
+/// Numbers the references of all nodes. Runs after pairing, because the condition of an unpaired `[if]` is not a
+/// reference.
 fn number_references(source: &str, tokens: &[Token], nodes: &mut [Node]) -> Vec<Variable> {
     let mut numbers = BTreeMap::new();
     let mut references = Vec::new();

@@ -1,14 +1,14 @@
-//! Guesses: what a tag that is none was meant to be, and whether it was meant as a tag at all. Guesses only shape
-//! warnings, never what is rendered.
+//! Guesses the intended tag of a malformed one, and whether it was intended as a tag. Guesses only affect warnings,
+//! never the output.
 
 use super::catalog::{KINDS, is_known_kind, kinds_with_name, names_of};
 use super::variable::split_variable;
 use crate::diagnostic::did_you_mean;
 
-/// A control tag gone wrong.
+/// A malformed control tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misspelling {
-    /// `[if readme]`: what it tests is no `type:name`.
+    /// `[if readme]`: the condition is not a `type:name`.
     ConditionWithoutVariable,
     /// `[IF file:A]`.
     If,
@@ -24,7 +24,7 @@ pub(super) enum Misspelling {
     SpaceBeforeColon,
 }
 
-/// What a body that is no tag was probably meant to be. Prose in brackets must give `None`.
+/// The probable meaning of a body that is not a tag. Must return `None` for prose in brackets.
 pub(super) fn misspelling(body: &str) -> Option<Misspelling> {
     if body.len() > 200 {
         return None;
@@ -59,20 +59,20 @@ pub(super) fn misspelling(body: &str) -> Option<Misspelling> {
     }
 }
 
-/// Whether a body whose `]` is missing was surely meant as a tag.
+/// Whether a body without `]` was certainly intended as a tag.
 pub(super) fn opens_a_known_tag(body: &str) -> bool {
     let condition = body.strip_prefix("if").filter(|rest| rest.starts_with(char::is_whitespace));
     let variable = condition.map_or(body, |rest| rest.trim_start().trim_start_matches('!').trim_start());
     matches!(body, "else" | "endif") || variable.split_once(':').is_some_and(|(kind, _)| is_known_kind(kind))
 }
 
-/// The variable that `kind:name`, of an unknown type, was probably meant to be.
+/// The probable variable for `kind:name` of an unknown type.
 pub(super) fn instead_of_type(kind: &str, name: &str) -> Option<(&'static str, String)> {
     let kind = near_kind(kind).or_else(|| kinds_with_name(name).next())?;
     Some((kind, name.to_owned()))
 }
 
-/// The variable that `kind:name`, of a known type without such a name, was probably meant to be.
+/// The probable variable for `kind:name` of a known type without this name.
 pub(super) fn instead_of_name(kind: &str, name: &str) -> Option<(&'static str, String)> {
     if let Some(other) = kinds_with_name(name).next() {
         return Some((other, name.to_owned()));
@@ -82,8 +82,8 @@ pub(super) fn instead_of_name(kind: &str, name: &str) -> Option<(&'static str, S
     Some((known, near.to_owned()))
 }
 
-/// Whether `[kind:name]`, of an unknown type, was probably meant as a tag. `before` and `after` are what stands next
-/// to it. Links, addresses, times, slices and `[NOTE: …]` are not.
+/// Whether `[kind:name]` of an unknown type was probably intended as a tag. `before` and `after` are the adjacent
+/// texts. Links, addresses, times, slices and `[NOTE: …]` are not tags.
 pub(super) fn looks_like_a_tag(kind: &str, name_as_written: &str, before: &str, after: &str) -> bool {
     if after.starts_with('(') || name_as_written.starts_with(char::is_whitespace) {
         return false;
@@ -104,7 +104,7 @@ fn is_ipv6(kind: &str, name: &str) -> bool {
     name.contains(':') && kind.chars().chain(name.chars()).all(|char| is_group(char) || ".%/".contains(char))
 }
 
-/// The known type that is a letter or two away. Short types are near to too many words to allow two.
+/// The known type within an edit distance of one or two. Short types allow only one.
 fn near_kind(kind: &str) -> Option<&'static str> {
     if !(2..=10).contains(&kind.len()) {
         return None;

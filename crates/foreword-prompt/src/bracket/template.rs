@@ -1,4 +1,4 @@
-//! A parsed template: what it refers to, what is odd about it, and its text for given values.
+//! A parsed template: its references, its warnings, and its output for given values.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::structure::{Action, Node, Structure, structure};
 use super::variable::{Values, Variable};
 use crate::diagnostic::Diagnostic;
 
-/// The template of whoever has not written one.
+/// The default template.
 pub const DEFAULT_TEMPLATE: &str = "\
 You are a helpful coding assistant.
 [if file:AGENTS.md]
@@ -17,12 +17,12 @@ You are a helpful coding assistant.
 [endif]
 The current working directory is [prompt:cwd].";
 
-/// Which rules a template is read by. The module's page has a table of the differences.
+/// The parsing rules. The module documentation lists the differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// Tags of an unknown type are text, and `[[` is a literal bracket.
     Bracket,
-    /// Every `[type:name]` is a variable, whatever its type, and there is no escape.
+    /// Every `[type:name]` is a variable, whatever its type. No escape exists.
     Compat,
 }
 
@@ -38,8 +38,8 @@ pub struct Template {
 }
 
 impl Template {
-    /// Parses a template. This never fails: what can't be a tag is text, and what was probably meant as one is
-    /// reported by [`diagnostics`](Self::diagnostics). Takes time in proportion to the source.
+    /// Parses a template. Never fails: anything that cannot be a tag is text, and probable mistakes are reported by
+    /// [`diagnostics`](Self::diagnostics). Takes linear time.
     ///
     /// ```
     /// use foreword_prompt::bracket::{Mode, Template, Values};
@@ -68,7 +68,7 @@ impl Template {
         self.mode
     }
 
-    /// Whether there is nothing but white space in it, which means that no prompt is wanted.
+    /// Whether it contains only white space, which means that no prompt is wanted.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.source.trim().is_empty()
@@ -87,8 +87,8 @@ impl Template {
         &self.references
     }
 
-    /// What its author probably did not mean, in source order. All are warnings. The first hundred are kept; one more
-    /// then says that there are others.
+    /// Probable mistakes, in source order. All are warnings. Limited to the first hundred; one more reports that there
+    /// are others.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
@@ -100,8 +100,8 @@ impl Template {
         self.render_with(|variable| values.get(variable).cloned())
     }
 
-    /// The text for values found on demand. `resolve` is asked once for each variable in a branch that is taken, in
-    /// the order the template reaches them, and not at all for the others.
+    /// The text for values found on demand. Calls `resolve` once for each variable in a taken branch, in the order of
+    /// the template.
     ///
     /// ```
     /// use foreword_prompt::bracket::{Mode, Template};
@@ -136,7 +136,7 @@ impl Template {
         self.length_of(&self.resolve_taken(|variable| values.get(variable).cloned()))
     }
 
-    /// The values of the references that are reached, by number; `None` for absent ones and for all others.
+    /// The values of the reached references, by number; `None` for absent and unreached ones.
     fn resolve_taken(&self, mut resolve: impl FnMut(&Variable) -> Option<Arc<str>>) -> Vec<Option<Arc<str>>> {
         let mut slots: Vec<Option<Option<Arc<str>>>> = vec![None; self.references.len()];
         let exists = |reference: usize| {
@@ -163,7 +163,7 @@ impl Template {
         }
     }
 
-    /// Visits what is written, in order. `exists` is asked about every reference that is reached.
+    /// Visits the output in order. Calls `exists` for every reached reference.
     fn walk(&self, mut exists: impl FnMut(usize) -> bool, mut write: impl FnMut(Piece<'_>)) {
         let mut at = 0;
         while let Some(node) = self.nodes.get(at) {
@@ -194,7 +194,7 @@ impl Template {
     }
 }
 
-/// Something that is written.
+/// A part of the output.
 enum Piece<'a> {
     Source(&'a Range<usize>),
     Bracket,

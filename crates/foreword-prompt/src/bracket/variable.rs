@@ -1,4 +1,4 @@
-//! Variables and their values, as a template sees them. Knows nothing of where a value comes from.
+//! Variables and their values. Independent of where values come from.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,7 +25,7 @@ impl Variable {
         Self { kind: kind.into(), name: name.into() }
     }
 
-    /// The variable a text such as `system:time` stands for, by the rules of a tag's body.
+    /// Parses a text such as `system:time`, by the rules of a tag's body.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, name) = split_variable(text.trim())?;
@@ -51,8 +51,8 @@ impl fmt::Display for Variable {
     }
 }
 
-/// Splits `type:name`. A type is one word, so that `[IF file:A]` and most prose with a colon in it are no variables.
-/// It does not start with `!`, which negates a condition. Neither part is empty.
+/// Splits `type:name`. A type is one word, so that `[IF file:A]` and most prose with a colon are not variables. It does
+/// not start with `!`, which negates a condition. Neither part is empty.
 pub(super) fn split_variable(text: &str) -> Option<(&str, &str)> {
     let (kind, name) = text.split_once(':')?;
     let name = name.trim();
@@ -81,21 +81,21 @@ impl Values {
         Self::default()
     }
 
-    /// The same values, and `kind:name` is `text`.
+    /// Sets `kind:name` to `text`.
     #[must_use]
     pub fn with(mut self, kind: &str, name: &str, text: impl Into<Arc<str>>) -> Self {
         self.set(Variable::new(kind, name), Some(text.into()));
         self
     }
 
-    /// The same values, and `kind:name` is absent.
+    /// Makes `kind:name` absent.
     #[must_use]
     pub fn without(mut self, kind: &str, name: &str) -> Self {
         self.set(Variable::new(kind, name), None);
         self
     }
 
-    /// Sets what a variable is; `None` means it is absent.
+    /// Sets the value of a variable; `None` makes it absent.
     pub fn set(&mut self, variable: Variable, value: Option<Arc<str>>) {
         self.values.insert(variable, value);
     }

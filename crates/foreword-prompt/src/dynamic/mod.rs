@@ -1,5 +1,5 @@
-//! The texts made fresh each turn: the runtime lines of a gateway, and the dynamic context of a self-supporting agent.
-//! What comes from outside is framed or escaped here, and nowhere else.
+//! Text built each turn: the runtime lines of a gateway, and the dynamic context of a self-supporting agent. Text from
+//! outside is framed or escaped here, and nowhere else.
 
 mod runtime;
 mod situation;

@@ -1,10 +1,10 @@
-//! Who, where and when, in a few lines. On the path of every turn, so it does little more than copy.
+//! The runtime lines: who, where and when. Runs on every turn, so it does little more than copying.
 
 use crate::occasion::{Moment, Occasion};
 use crate::trust::Trust;
 use crate::untrusted::single_line;
 
-/// The longest name from outside that is worth showing.
+/// The maximum length of a name from outside.
 const NAME_CHARS: usize = 120;
 
 /// The runtime lines for an occasion at an effective trust.
@@ -35,7 +35,7 @@ pub fn runtime(occasion: &Occasion, trust: Trust) -> String {
     out
 }
 
-/// The `lines` of an occasion at another time: only the first one tells it, and the others are not made again.
+/// The runtime lines at another time: only the first line contains the time; the others are kept.
 #[must_use]
 pub(crate) fn runtime_at(lines: &str, now: &Moment) -> String {
     let rest = lines.find('\n').map_or("", |end| &lines[end..]);

@@ -1,26 +1,26 @@
-//! The dynamic context of a self-supporting agent: its state, what it owes an answer to, what it and these senders
-//! said before, what it remembers, and what it can do. Messages are framed; nobody's words stand outside a frame.
+//! The dynamic context of a self-supporting agent: its state, the messages it has to answer, the history with their
+//! senders, its memory, and its tools. All messages are framed.
 
 use std::fmt::Write;
 
 use crate::turn_text::TurnText;
 use crate::untrusted::{Marker, OutsideName, Untrusted, frame, single_line};
 
-/// How many characters of a pending message the agent sees before it reads the whole.
+/// The maximum number of characters shown of a pending message.
 const PREVIEW_CHARS: usize = 500;
-/// How long a state's value may be.
+/// The maximum length of a state value.
 const VALUE_CHARS: usize = 200;
 /// How many exchanges with a sender are shown.
-const EXCHANGES: usize = 5;
+const MAX_EXCHANGES: usize = 5;
 /// How many in the compact form.
-const EXCHANGES_COMPACT: usize = 2;
+const MAX_EXCHANGES_COMPACT: usize = 2;
 
-/// A message that waits for an answer.
+/// A message waiting for an answer.
 #[derive(Debug, Clone)]
 pub struct Obligation {
-    /// What it is answered by.
+    /// The id for the answer.
     pub id: Option<OutsideName>,
-    /// What it says; it carries its sender.
+    /// The message, with its sender.
     pub message: Untrusted,
 }
 
@@ -33,29 +33,29 @@ pub struct Exchange {
     pub reply: Untrusted,
 }
 
-/// What was said before with one sender.
+/// The earlier exchanges with one sender.
 #[derive(Debug, Clone)]
 pub struct SenderHistory {
-    /// Who.
+    /// The sender.
     pub sender: OutsideName,
     /// Oldest first.
     pub exchanges: Vec<Exchange>,
 }
 
-/// Everything the dynamic context is made of.
+/// The content of the dynamic context.
 #[derive(Debug, Clone, Default)]
 pub struct SituationReport {
     /// Names and values of the agent's state, in the order to show them.
     pub state: Vec<(String, String)>,
     /// The staged messages.
     pub obligations: Vec<Obligation>,
-    /// History of the senders of this batch, and of nobody else.
+    /// The history with the senders of this batch only.
     pub history: Vec<SenderHistory>,
     /// The most recent facts the agent noted.
     pub memory: Vec<Untrusted>,
     /// The tools it can call.
     pub tools: Vec<String>,
-    /// How many calls are left this turn.
+    /// The number of calls left in this turn.
     pub calls_left: Option<usize>,
 }
 
@@ -86,14 +86,14 @@ pub fn situation(report: &SituationReport, marker: &Marker, compact: bool) -> Tu
     out
 }
 
-/// The same as a part of a message, for a prompt without a layer for it. It is as framed as it is there.
+/// The same as a part of a message, for a prompt without a layer for it. Framed in the same way.
 #[must_use]
 pub fn situation_message(report: &SituationReport, marker: &Marker) -> String {
     situation(report, marker, false).as_str().to_owned()
 }
 
-/// What waits, sender by sender in the order of their first message, each message in a frame of its own: its id stands
-/// outside, where nobody else can write.
+/// The pending messages by sender, in the order of their first message, each in its own frame. The id is outside the
+/// frame, where no sender can write.
 fn push_obligations(out: &mut TurnText, obligations: &[Obligation], marker: &Marker) {
     let mut senders: Vec<&OutsideName> = Vec::new();
     for one in obligations {
@@ -121,14 +121,14 @@ fn push_obligations(out: &mut TurnText, obligations: &[Obligation], marker: &Mar
 }
 
 fn push_history(out: &mut TurnText, report: &SituationReport, marker: &Marker, compact: bool) {
-    let shown = if compact { EXCHANGES_COMPACT } else { EXCHANGES };
+    let shown = if compact { MAX_EXCHANGES_COMPACT } else { MAX_EXCHANGES };
     let with_history = |sender: &&SenderHistory| !sender.exchanges.is_empty();
     for (index, sender) in report.history.iter().filter(with_history).enumerate() {
         if index == 0 {
             section(out, "## Conversation History");
         }
         let mut heading = String::new();
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ = write!(heading, "\n### Conversation with {}\n", sender.sender);
         out.push(&heading);
         let recent = &sender.exchanges[sender.exchanges.len().saturating_sub(shown)..];

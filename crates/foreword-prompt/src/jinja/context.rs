@@ -1,15 +1,15 @@
-//! What a template sees: `context`, `ctx`, `agent_name`, `agent_class`, and every top-level key of the context.
-//! The reserved names win over keys of the same name. Made once and shared by many renderings; copies no value.
+//! The variables of a template: `context`, `ctx`, `agent_name`, `agent_class`, and every top-level key of the context.
+//! Reserved names take precedence over keys. Built once and shared by many renderings without copying values.
 
 use std::sync::Arc;
 
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, Serde};
 
-/// The names a context's own keys can't take over.
+/// Names that keys of the context cannot override.
 pub const RESERVED_NAMES: [&str; 4] = ["agent_class", "agent_name", "context", "ctx"];
 
-/// What a template is rendered with. Cheap to clone.
+/// The context of a rendering. Cheap to clone.
 ///
 /// ```
 /// use foreword_prompt::jinja::{RenderContext, Value};
@@ -58,7 +58,7 @@ impl RenderContext {
     }
 }
 
-/// The keys of a map that are text; nothing for any other value.
+/// The string keys of a map; empty for any other value.
 pub(super) fn keys_of(value: &Value) -> Vec<String> {
     let pairs = value.as_object().filter(|_| value.kind() == minijinja::value::ValueKind::Map);
     pairs

@@ -1,5 +1,5 @@
-//! The engine a template is compiled for: strict, with fuel, without escaping, and with nothing in it but the
-//! filters, tests and functions reviewed here.
+//! The configured engine: strict undefined values, fuel, no escaping, and only the reviewed filters, tests and
+//! functions.
 
 use std::sync::OnceLock;
 
@@ -9,8 +9,8 @@ use minijinja::{Environment, Error, UndefinedBehavior};
 use super::limits::Limits;
 use super::{filters, functions, meter, methods, operators};
 
-/// How deep macros, blocks, includes and loops may be inside each other. A macro counts as four, an include as ten.
-/// Small enough for a thread with 2 MiB of stack, even without optimization.
+/// The maximum nesting of macros, blocks, includes and loops. A macro counts as four, an include as ten. Small enough
+/// for a thread with 2 MiB of stack, even without optimization.
 const RECURSION_LIMIT: usize = 240;
 
 /// The syntax: Jinja's own, and the last line keeps its end.
@@ -18,7 +18,7 @@ pub(super) fn syntax() -> Result<SyntaxConfig, Error> {
     SyntaxConfig::builder().keep_trailing_newline(true).build()
 }
 
-/// An engine without templates. Most templates share the default limits and hence one set of filters.
+/// An engine without templates. Templates with the default limits share one set of filters.
 pub(super) fn new(limits: &Limits) -> Result<Environment<'static>, Error> {
     static DEFAULT: OnceLock<Environment<'static>> = OnceLock::new();
     if *limits != Limits::default() {
@@ -37,10 +37,10 @@ fn build(limits: Limits) -> Result<Environment<'static>, Error> {
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_recursion_limit(RECURSION_LIMIT);
     env.set_fuel(Some(limits.fuel));
-    // Errors then name the variable that was undefined; a rendering that works pays nothing for it.
+    // Errors then name the undefined variable; successful renderings have no extra cost.
     env.set_debug(true);
     let short = meter::paid_by_its_step(&limits);
-    env.set_formatter(move |out, state, value| meter::emit(out, state, value, (limits, short)));
+    env.set_formatter(move |out, state, value| meter::emit(out, state, value, limits, short));
     operators::register(&mut env, limits);
     filters::register(&mut env, limits);
     functions::register(&mut env, limits);

@@ -1,5 +1,5 @@
-//! Turns the engine's errors into ours: the file, line and column the author wrote, what is wrong in plain words,
-//! and a way out. The guarded text never shows.
+//! Converts the engine's errors: file, line and column as written by the author, a plain message, and help. Never shows
+//! the guarded text.
 
 use std::error::Error as _;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::meter::Overrun;
 use super::parts::Part;
 use crate::diagnostic::{TemplateError, did_you_mean, position_of};
 
-/// A template the parser does not understand. Its places are those of `source` itself.
+/// A parse error. Its positions refer to `source`.
 pub(super) fn from_parse(name: &str, source: &Arc<str>, error: &Error) -> TemplateError {
     let span = error.range().map(|range| clamped(range, source));
     let start = span.clone().map_or_else(|| line_start(source, error.line().unwrap_or(1)), |span| span.start);
@@ -28,7 +28,7 @@ pub(super) fn from_parse(name: &str, source: &Arc<str>, error: &Error) -> Templa
     }
 }
 
-/// An error while compiling or rendering guarded text. `context` is what it was rendered with.
+/// An error while compiling or rendering guarded text, with its `context`.
 pub(super) fn from_engine(parts: &[Part], error: &Error, context: Option<&RenderContext>) -> TemplateError {
     let chain = located_chain(error);
     let cause = chain.last().copied().unwrap_or(error);
@@ -48,7 +48,7 @@ pub(super) fn from_engine(parts: &[Part], error: &Error, context: Option<&Render
     }
 }
 
-/// The engine itself is at a loss. Should not happen, and must not take the process with it.
+/// An internal engine error. Should not happen, and must not end the process.
 pub(super) fn engine_failure(name: &str, source: &Arc<str>, reason: &str) -> TemplateError {
     let long_line = long_line(source);
     let (message, help) = match long_line {
@@ -65,7 +65,7 @@ pub(super) fn engine_failure(name: &str, source: &Arc<str>, reason: &str) -> Tem
     }
 }
 
-/// Runs the engine, which has assertions of its own that a strange enough template may hit.
+/// Runs the engine and catches panics: unusual templates may violate its assertions.
 pub(super) fn unwinding<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -74,7 +74,7 @@ pub(super) fn unwinding<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Where a line starts on which the engine can't count the columns of an error.
+/// The start of a line on which the engine cannot compute the column of an error.
 fn long_line(source: &str) -> Option<usize> {
     let mut start = 0;
     for line in source.split_inclusive('\n') {
@@ -86,8 +86,7 @@ fn long_line(source: &str) -> Option<usize> {
     None
 }
 
-/// The error and the errors it was caused by, as far as they have a place: an error in an included file comes
-/// wrapped in one for the include.
+/// The error and its causes that have a position: an error in an included file is wrapped in one for the include.
 fn located_chain(error: &Error) -> Vec<&Error> {
     let mut chain = vec![error];
     let mut current = error.source();
@@ -114,7 +113,7 @@ fn written_span(part: Option<&Part>, error: &Error) -> Range<usize> {
     clamped(written.unwrap_or(0..0), &part.source)
 }
 
-/// The range as far as it is inside the source, in whole characters: the engine counts an odd one as a single byte.
+/// The range within the source, in whole characters: the engine counts some as a single byte.
 fn clamped(range: Range<usize>, source: &str) -> Range<usize> {
     let start = source.floor_char_boundary(range.start);
     start..source.ceil_char_boundary(range.end.max(start))
@@ -132,7 +131,7 @@ fn included_from(parts: &[Part], chain: &[&Error]) -> Option<String> {
     Some(format!("included from {}:{}:{}", part.name, at.line, at.column))
 }
 
-/// What is wrong with the piece of template that reads `written`.
+/// The explanation for the template code `written`.
 fn explain(error: &Error, written: &str, context: Option<&RenderContext>) -> (String, Option<String>) {
     if let Some(overrun) = error.source().and_then(|source| source.downcast_ref::<Overrun>()) {
         let help = "look for text or a list that grows with every step".to_owned();
@@ -140,7 +139,7 @@ fn explain(error: &Error, written: &str, context: Option<&RenderContext>) -> (St
     }
     let detail = error.detail().unwrap_or_default();
     if let Some(expression) = undefined_expression(detail) {
-        // The engine writes this for what it can't put into words.
+        // The engine's placeholder for expressions it cannot print.
         if expression.contains("(...)") {
             return (format!("`{written}` is undefined"), None);
         }
@@ -198,7 +197,7 @@ fn suggestion<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Optio
     did_you_mean(name, names).map(|near| format!("did you mean `{near}`?"))
 }
 
-/// A few of the names there are, when none is near.
+/// Some of the known names, if none is similar.
 fn known_names(names: &[String]) -> Option<String> {
     const SHOWN: usize = 12;
     let listed: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();

@@ -1,6 +1,5 @@
-//! The filters and tests a template may use, each with the check that keeps it from building more than the limits
-//! allow. A list of what is allowed, so that a newer engine brings nothing in unseen. Left out on purpose: nothing
-//! that reads the engine's own state.
+//! The permitted filters and tests, each with a check that enforces the limits before it runs. An allow-list, so that a
+//! newer engine adds nothing unreviewed. Excludes everything that reads the engine's own state.
 
 use std::sync::OnceLock;
 
@@ -8,69 +7,60 @@ use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value, filters, tests};
 
 use super::forecast;
-use super::joining;
+use super::join;
 use super::limits::Limits;
 use super::meter::Meter;
 use super::operators::{collect, defined};
 
-/// What a filter can make of its input, and hence what is checked before it runs.
+/// The output of a filter relative to its input, which determines the check before it runs.
 #[derive(Debug, Clone, Copy)]
 enum Yields {
     /// A part of its input, or a number.
     Part,
-    /// A part of its input, after comparing the items.
+    /// A part of its input, after comparing items.
     Compared,
     /// Its items in another order.
     Items,
-    /// Some of its items, or of theirs, after looking at each.
+    /// Some of its items, or of their items, after examining each.
     Picked,
     /// Its items in a new list of lists.
     Nested,
-    /// Text of at most so many times its size.
+    /// Text of at most this many times the size.
     Text(usize),
-    /// What `forecast` works out from the arguments.
+    /// Computed by `forecast` from the arguments.
     Forecast(fn(&mut Meter, &[Value]) -> Result<(), Error>),
 }
 
 use Yields::{Compared, Forecast, Items, Nested, Part, Picked, Text};
 
-/// A filter's name, what it yields, and the engine's own version of it.
+/// A filter's name, its output, and the engine's implementation.
 type Entry = (&'static str, Yields, Value);
 
-fn text_filters() -> Vec<Entry> {
-    vec![
-        ("format", Forecast(forecast::format), Value::from_function(filters::format)),
-        ("indent", Forecast(forecast::indent), Value::from_function(filters::indent)),
-        ("tojson", Forecast(forecast::tojson), Value::from_function(filters::tojson)),
-    ]
-}
-
-fn list_filters() -> Vec<Entry> {
+/// Filters that take named arguments.
+fn keyword_filters() -> Vec<Entry> {
     vec![
         ("batch", Forecast(forecast::batch), Value::from_function(filters::batch)),
         ("chain", Nested, Value::from_function(filters::chain)),
         ("dictsort", Compared, Value::from_function(filters::dictsort)),
+        ("float", Part, Value::from_function(filters::float)),
+        ("format", Forecast(forecast::format), Value::from_function(filters::format)),
         ("groupby", Nested, Value::from_function(filters::groupby)),
+        ("indent", Forecast(forecast::indent), Value::from_function(filters::indent)),
+        ("int", Part, Value::from_function(filters::int)),
         ("map", Picked, Value::from_function(filters::map)),
         ("max", Compared, Value::from_function(filters::max)),
         ("min", Compared, Value::from_function(filters::min)),
         ("reject", Picked, Value::from_function(filters::reject)),
         ("rejectattr", Picked, Value::from_function(filters::rejectattr)),
+        ("round", Part, Value::from_function(filters::round)),
         ("select", Picked, Value::from_function(filters::select)),
         ("selectattr", Picked, Value::from_function(filters::selectattr)),
         ("slice", Forecast(forecast::slice), Value::from_function(filters::slice)),
         ("sort", Compared, Value::from_function(filters::sort)),
         ("sum", Forecast(forecast::sum), Value::from_function(filters::sum)),
+        ("tojson", Forecast(forecast::tojson), Value::from_function(filters::tojson)),
         ("unique", Compared, Value::from_function(filters::unique)),
         ("zip", Nested, Value::from_function(filters::zip)),
-    ]
-}
-
-fn value_filters() -> Vec<Entry> {
-    vec![
-        ("float", Part, Value::from_function(filters::float)),
-        ("int", Part, Value::from_function(filters::int)),
-        ("round", Part, Value::from_function(filters::round)),
     ]
 }
 
@@ -103,76 +93,60 @@ fn plain_filters() -> Vec<Entry> {
     ]
 }
 
-/// Builds nothing and looks at nothing but whether its input is there, so it needs no check.
+/// Only tests whether its input is defined, so it needs no check.
 const DEFAULT_FILTERS: [&str; 2] = ["d", "default"];
 
-/// Tests that look at no more than what kind of value it is, as the engine has them.
-fn register_kind_tests(env: &mut Environment<'static>) {
-    env.add_test("boolean", tests::is_boolean);
-    env.add_test("defined", tests::is_defined);
-    env.add_test("divisibleby", is_divisibleby);
-    env.add_test("escaped", tests::is_safe);
-    env.add_test("even", tests::is_even);
-    env.add_test("false", tests::is_false);
-    env.add_test("filter", tests::is_filter);
-    env.add_test("float", tests::is_float);
-    env.add_test("int", tests::is_integer);
-    env.add_test("integer", tests::is_integer);
-    env.add_test("iterable", tests::is_iterable);
-    env.add_test("mapping", tests::is_mapping);
-    env.add_test("none", tests::is_none);
-    env.add_test("number", tests::is_number);
-    env.add_test("odd", tests::is_odd);
-    env.add_test("safe", tests::is_safe);
-    env.add_test("sameas", tests::is_sameas);
-    env.add_test("sequence", tests::is_sequence);
-    env.add_test("string", tests::is_string);
-    env.add_test("test", tests::is_test);
-    env.add_test("true", tests::is_true);
-    env.add_test("undefined", tests::is_undefined);
+macro_rules! kind_tests {
+    ($($name:literal => $test:path,)*) => {
+        const KIND_TESTS: &[&str] = &[$($name),*];
+
+        fn register_kind_tests(env: &mut Environment<'static>) {
+            $(env.add_test($name, $test);)*
+        }
+    };
 }
 
-/// The engine's own version divides without looking.
+// Tests of the kind of a value only, as implemented by the engine.
+kind_tests! {
+    "boolean" => tests::is_boolean,
+    "defined" => tests::is_defined,
+    "divisibleby" => is_divisibleby,
+    "escaped" => tests::is_safe,
+    "even" => tests::is_even,
+    "false" => tests::is_false,
+    "filter" => tests::is_filter,
+    "float" => tests::is_float,
+    "int" => tests::is_integer,
+    "integer" => tests::is_integer,
+    "iterable" => tests::is_iterable,
+    "mapping" => tests::is_mapping,
+    "none" => tests::is_none,
+    "number" => tests::is_number,
+    "odd" => tests::is_odd,
+    "safe" => tests::is_safe,
+    "sameas" => tests::is_sameas,
+    "sequence" => tests::is_sequence,
+    "string" => tests::is_string,
+    "test" => tests::is_test,
+    "true" => tests::is_true,
+    "undefined" => tests::is_undefined,
+}
+
+/// The engine's implementation does not check for a divisor of zero.
 fn is_divisibleby(value: &Value, divisor: &Value) -> Result<bool, Error> {
     if f64::try_from(divisor.clone()).is_ok_and(|number| number == 0.0) {
         return Err(Error::new(ErrorKind::InvalidOperation, "nothing is divisible by 0"));
     }
     match (i128::try_from(value.clone()), i128::try_from(divisor.clone())) {
-        // No remainder to be had means the smallest number was divided by -1.
+        // `None` means that the smallest number was divided by -1.
         (Ok(value), Ok(divisor)) => Ok(value.checked_rem(divisor).is_none_or(|rest| rest == 0)),
         _ => Ok(tests::is_divisibleby(value, divisor)),
     }
 }
 
-/// Their names.
-const KIND_TESTS: [&str; 22] = [
-    "boolean",
-    "defined",
-    "divisibleby",
-    "escaped",
-    "even",
-    "false",
-    "filter",
-    "float",
-    "int",
-    "integer",
-    "iterable",
-    "mapping",
-    "none",
-    "number",
-    "odd",
-    "safe",
-    "sameas",
-    "sequence",
-    "string",
-    "test",
-    "true",
-    "undefined",
-];
-
-/// Tests that look through their values.
+/// Tests that examine their values.
 fn content_tests() -> Vec<(&'static str, Value)> {
-    let comparisons = [
+    vec![
         ("==", Value::from_function(tests::is_eq)),
         ("eq", Value::from_function(tests::is_eq)),
         ("equalto", Value::from_function(tests::is_eq)),
@@ -188,24 +162,20 @@ fn content_tests() -> Vec<(&'static str, Value)> {
         ("greaterthan", Value::from_function(tests::is_gt)),
         (">=", Value::from_function(tests::is_ge)),
         ("ge", Value::from_function(tests::is_ge)),
-    ];
-    let text_tests = [
         ("in", Value::from_function(tests::is_in)),
         ("startingwith", Value::from_function(tests::is_startingwith)),
         ("endingwith", Value::from_function(tests::is_endingwith)),
         ("lower", Value::from_function(tests::is_lower)),
         ("upper", Value::from_function(tests::is_upper)),
-    ];
-    comparisons.into_iter().chain(text_tests).collect()
+    ]
 }
 
 /// The names of all filters, for `check` and for suggestions.
 pub(super) fn filter_names() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
     NAMES.get_or_init(|| {
-        let tables = [text_filters(), list_filters(), value_filters(), plain_filters()];
-        let checked = tables.into_iter().flatten().map(|(name, _, _)| name);
-        checked.chain(DEFAULT_FILTERS).chain([joining::NAME]).collect()
+        let checked = keyword_filters().into_iter().chain(plain_filters()).map(|(name, _, _)| name);
+        checked.chain(DEFAULT_FILTERS).chain([join::NAME]).collect()
     })
 }
 
@@ -213,25 +183,25 @@ pub(super) fn filter_names() -> &'static [&'static str] {
 pub(super) fn names_of_tests() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
     NAMES.get_or_init(|| {
-        KIND_TESTS.into_iter().chain(content_tests().into_iter().map(|(name, _)| name)).collect()
+        KIND_TESTS.iter().copied().chain(content_tests().into_iter().map(|(name, _)| name)).collect()
     })
 }
 
 pub(super) fn register(env: &mut Environment<'static>, limits: Limits) {
-    for (name, yields, filter) in text_filters().into_iter().chain(list_filters()).chain(value_filters()) {
+    for (name, yields, filter) in keyword_filters() {
         env.add_filter(name, move |state: &mut State<'_, '_>, args: Rest<ValueOrKwargs>| {
-            apply(state, limits, (yields, &filter), &args.into_values())
+            apply(state, limits, yields, &filter, &args.into_values())
         });
     }
     for (name, yields, filter) in plain_filters() {
         env.add_filter(name, move |state: &mut State<'_, '_>, args: &[Value]| {
-            apply(state, limits, (yields, &filter), args)
+            apply(state, limits, yields, &filter, args)
         });
     }
     for name in DEFAULT_FILTERS {
         env.add_filter(name, filters::default);
     }
-    joining::register(env, limits);
+    join::register(env, limits);
     register_kind_tests(env);
     for (name, test) in content_tests() {
         env.add_test(name, move |state: &mut State<'_, '_>, args: Rest<ValueOrKwargs>| {
@@ -242,11 +212,12 @@ pub(super) fn register(env: &mut Environment<'static>, limits: Limits) {
     }
 }
 
-/// Checks what the filter is about to build, runs it, and makes sure that nothing lazy is left of the result.
+/// Checks the output of the filter, runs it, and resolves lazy results.
 fn apply(
     state: &mut State<'_, '_>,
     limits: Limits,
-    (yields, filter): (Yields, &Value),
+    yields: Yields,
+    filter: &Value,
     args: &[Value],
 ) -> Result<Value, Error> {
     args.iter().try_for_each(|value| defined(state, value))?;
@@ -278,7 +249,7 @@ fn apply(
     settled(Meter::of(state, limits), value, matches!(yields, Nested))
 }
 
-/// The value with nothing lazy left in it: lazy values hide their size and nest without end.
+/// The value without lazy parts: lazy values hide their size and can nest without limit.
 pub(super) fn settled(meter: &mut Meter, value: Value, nested: bool) -> Result<Value, Error> {
     let value = match value.kind() {
         ValueKind::Iterable => Value::from(collect(meter, &value)?),

@@ -1,16 +1,16 @@
-//! What the filters and methods that can multiply text are about to build, worked out from their arguments before
-//! they run. Never runs them. A wrong argument is left for the filter to complain about.
+//! Computes the output size of filters and methods that can multiply text, from their arguments, before they run.
+//! Invalid arguments are left to the filter.
 
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
 use super::meter::{ITEM_BYTES, Meter};
 
-/// How many letters `trim` looks for.
+/// The maximum number of characters for `trim` to remove.
 const MAX_TRIMMED: usize = 100;
-/// The widest field, and the most digits, of a format.
+/// The maximum width and precision of a format.
 const MAX_FORMAT_WIDTH: usize = 9_999;
-/// The deepest step of an indented JSON text.
+/// The maximum indentation of JSON.
 const MAX_JSON_INDENT: usize = 64;
 
 /// The positional argument at `index`, or the named one.
@@ -41,7 +41,7 @@ pub(super) fn join(meter: &mut Meter, args: &[Value]) -> Result<(), Error> {
     join_with(meter, args.first(), argument(args, 1, "d").as_ref())
 }
 
-/// `items` put together with `joiner` between them.
+/// `items` joined with `joiner`.
 pub(super) fn join_with(
     meter: &mut Meter,
     items: Option<&Value>,
@@ -103,7 +103,7 @@ pub(super) fn lines(meter: &mut Meter, args: &[Value]) -> Result<(), Error> {
     Ok(meter.build_items(text_of(args.first()).matches('\n').count() + 1)?)
 }
 
-/// `text|trim("-")`, and `str.strip`: every letter of the text is looked up among those to be trimmed.
+/// `text|trim("-")`, and `str.strip`: every character of the text is looked up in the characters to remove.
 pub(super) fn trim(meter: &mut Meter, args: &[Value]) -> Result<(), Error> {
     let letters = args.get(1).and_then(Value::len).unwrap_or(0);
     if letters > MAX_TRIMMED {
@@ -135,7 +135,7 @@ pub(super) fn pprint(meter: &mut Meter, args: &[Value]) -> Result<(), Error> {
 
 /// `items|batch(3, fill)`
 pub(super) fn batch(meter: &mut Meter, args: &[Value]) -> Result<(), Error> {
-    // Without a filler the engine still sets aside room for a whole batch, up to this much.
+    // Without a fill value the engine still allocates a whole batch, up to this size.
     let filled = if args.len() > 2 { counted(args) } else { counted(args).min(1_024) };
     chunks(meter, args, filled)
 }
@@ -150,14 +150,14 @@ fn counted(args: &[Value]) -> usize {
 }
 
 fn chunks(meter: &mut Meter, args: &[Value], extra: usize) -> Result<(), Error> {
-    // Measured on top of a level that is about to be added, so that chunks of chunks can't nest without end.
+    // Measured with the additional level, so that chunks of chunks cannot nest without limit.
     let nested = Value::from(vec![args.first().cloned().unwrap_or_default()]);
     meter.measure(&nested)?;
     let items = nested.get_item_by_index(0).ok().and_then(|items| items.len()).unwrap_or(0);
     Ok(meter.build_items(items.saturating_mul(2).saturating_add(extra))?)
 }
 
-/// `numbers|sum`: adding lists or texts would build each sum anew.
+/// `numbers|sum`: summing lists or strings would copy every intermediate result.
 pub(super) fn sum(meter: &mut Meter, args: &[Value]) -> Result<(), Error> {
     if let Some(start) = argument(args, 2, "start")
         && !matches!(start.kind(), ValueKind::Number | ValueKind::Bool)
@@ -168,7 +168,7 @@ pub(super) fn sum(meter: &mut Meter, args: &[Value]) -> Result<(), Error> {
     Ok(meter.measure_all(args).map(|_| ())?)
 }
 
-/// What the arguments take as text: their own size if they are text already.
+/// The size of the arguments as text.
 fn printed_as_text(meter: &mut Meter, args: &[Value]) -> Result<usize, Error> {
     let size = meter.measure_all(args)?;
     let text_only = args.iter().all(|value| value.as_object().is_none());

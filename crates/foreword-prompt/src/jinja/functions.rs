@@ -1,4 +1,4 @@
-//! The functions a template may call: `range`, `dict` and `namespace`. Nothing that reaches outside the context.
+//! The permitted functions: `range`, `dict` and `namespace`. None has access beyond the context.
 
 use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value, functions};
@@ -7,7 +7,7 @@ use super::limits::Limits;
 use super::meter::Meter;
 use super::operators::stored;
 
-/// The most numbers one `range` gives.
+/// The maximum length of a `range`.
 const MAX_RANGE: i128 = 100_000;
 
 /// The names of all functions.
@@ -26,9 +26,8 @@ pub(super) fn register(env: &mut Environment<'static>, limits: Limits) {
     let namespace = Value::from_function(functions::namespace);
     env.add_function("namespace", move |state: &mut State<'_, '_>, args: Rest<ValueOrKwargs>| {
         let args = args.into_values();
-        for value in &args {
-            stored(state, limits, std::slice::from_ref(value))?;
-        }
+        let meter = Meter::of(state, limits);
+        args.iter().try_for_each(|value| stored(meter, value))?;
         namespace.call(state, &args)
     });
 }

@@ -1,8 +1,6 @@
-//! What one template may cost. Only numbers: they are enforced by `meter` while rendering and by `parts` while
-//! compiling.
+//! The limits of one template. `meter` enforces them while rendering and `parts` while compiling.
 
-/// What one template may cost before it is refused. The defaults are far above any prompt and far below what hurts
-/// a server.
+/// The limits of one template. The defaults are far above any prompt and far below what harms a server.
 ///
 /// ```
 /// use foreword_prompt::jinja::Limits;
@@ -13,14 +11,14 @@
 pub struct Limits {
     /// Steps of the engine in one rendering. Default: 1,000,000.
     pub fuel: u64,
-    /// Bytes of text a rendering may build in all: its output, and every string and list made on the way. Printing a
-    /// text of at most `text_bytes / fuel` bytes counts as its step alone, so that a rendering of nothing but such texts
-    /// can reach this once more. Default: 32 MiB.
+    /// Bytes of text a rendering may build in total: its output, and every intermediate string and list. Printing a
+    /// text of at most `text_bytes / fuel` bytes counts only as a step, so that a rendering of such texts can reach
+    /// this limit once more. Default: 32 MiB.
     pub text_bytes: usize,
     /// Items in one value, counting those of its parts. Default: 250,000.
     pub items: usize,
-    /// Work spent looking through values (comparing, sorting, measuring): one per item, and one per 64 bytes of
-    /// text. Default: 8,000,000.
+    /// Work for examining values (comparing, sorting, measuring): one per item, and one per 64 bytes of text. Default:
+    /// 8,000,000.
     pub work: usize,
     /// Bytes of one template file. Default: 1 MiB.
     pub source_bytes: usize,

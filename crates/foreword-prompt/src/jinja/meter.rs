@@ -1,5 +1,5 @@
-//! Counts what a rendering builds and looks at, and stops it at the limits. Fuel alone does not: one step can
-//! double a string. Every text a template can make is charged here before, or while, it is made.
+//! Counts what a rendering builds and examines, and stops it at the limits. Fuel alone is not enough: one step can
+//! double a string. Every text is charged before or while it is built.
 
 use std::fmt::{self, Write as _};
 
@@ -8,16 +8,16 @@ use minijinja::{AutoEscape, Error, ErrorKind, Output, State, Value};
 
 use super::limits::Limits;
 
-/// What an item of a list costs, whatever it is: the engine's value and a little for the list that holds it.
+/// The cost of a list item: the engine's value and the list overhead.
 pub(super) const ITEM_BYTES: usize = 64;
-/// What a truth value or a number of usual length takes at most when printed.
+/// The maximum printed size of a boolean or an ordinary number.
 const SCALAR_BYTES: usize = 40;
-/// How deep values may nest. They are printed, compared and dropped by recursion.
+/// The maximum nesting of values. Printing, comparing and dropping them is recursive.
 const MAX_DEPTH: usize = 100;
-/// Escaping makes at most six bytes of one.
+/// Escaping turns one byte into at most six.
 const ESCAPED_FACTOR: usize = 6;
 
-/// A limit that was reached.
+/// An exceeded limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Overrun {
     #[error("the template builds more than {} of text", readable(*.0))]
@@ -40,25 +40,25 @@ fn readable(bytes: usize) -> String {
     if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{bytes} bytes") }
 }
 
-/// How large a value is, with everything in it.
+/// The size of a value with all nested values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Size {
     /// Bytes of all its texts.
     pub(super) text: usize,
-    /// Its items, and theirs.
+    /// All items, including nested ones.
     pub(super) items: usize,
-    /// How deep they nest.
+    /// The nesting depth.
     pub(super) depth: usize,
 }
 
 impl Size {
-    /// The most bytes it can take when printed or serialized.
+    /// The maximum size when printed or serialized.
     pub(super) fn printed(self) -> usize {
         self.text.saturating_mul(ESCAPED_FACTOR).saturating_add(self.items.saturating_mul(ITEM_BYTES))
     }
 }
 
-/// The account of one rendering.
+/// The meter of one rendering.
 #[derive(Debug)]
 pub(super) struct Meter {
     text_left: usize,
@@ -67,7 +67,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// The account of the rendering that `state` belongs to.
+    /// The meter of the rendering of `state`.
     pub(super) fn of<'s>(state: &'s mut State<'_, '_>, limits: Limits) -> &'s mut Self {
         state.get_or_insert_extension_with(|| Self::new(limits))
     }
@@ -94,17 +94,17 @@ impl Meter {
         self.limits.items
     }
 
-    /// Charges for looking at `value`, but not into its items.
+    /// Charges for examining `value` without its items.
     pub(super) fn glance(&mut self, value: &Value) -> Result<(), Overrun> {
         self.spend(1 + value.as_bytes().map_or(0, |bytes| bytes.len() / 64))
     }
 
-    /// Charges for counting through the letters of `value`, which is slower than looking for something in it.
+    /// Charges for counting the characters of `value`, which is slower than searching it.
     pub(super) fn count_through(&mut self, value: &Value) -> Result<(), Overrun> {
         self.spend(1 + value.as_bytes().map_or(0, |bytes| bytes.len() / 8))
     }
 
-    /// Charges for looking through `value` and returns its size.
+    /// Charges for examining `value` and returns its size.
     pub(super) fn measure(&mut self, value: &Value) -> Result<Size, Overrun> {
         let mut size = Size::default();
         self.visit(value, 0, &mut size)?;
@@ -154,7 +154,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Writes `value` as text into `out`, charging as it goes.
+    /// Writes `value` as text into `out` and charges while writing.
     pub(super) fn print(&mut self, value: &Value, out: &mut dyn fmt::Write) -> Result<(), Error> {
         if let Some(text) = value.as_str() {
             self.build(text.len())?;
@@ -175,28 +175,28 @@ impl Meter {
     }
 }
 
-/// The most letters a number takes. Floating ones are printed without an exponent, however large or small they are.
+/// The maximum number of characters of a number. Floats are printed without an exponent.
 fn digits(value: &Value) -> usize {
-    const LONGEST_FLOAT: usize = 330;
+    const MAX_FLOAT_LEN: usize = 330;
     match f64::try_from(value.clone()) {
-        Ok(number) if !value.is_integer() && !(1e-5..1e16).contains(&number.abs()) => LONGEST_FLOAT,
+        Ok(number) if !value.is_integer() && !(1e-5..1e16).contains(&number.abs()) => MAX_FLOAT_LEN,
         _ => 0,
     }
 }
 
-/// The longest text that is paid for by the step that prints it, not in bytes: all steps together can print no more of
-/// such texts than the limit on bytes allows. Most variables are that short, and opening an account costs more than
-/// printing them.
+/// The maximum length of text that is charged as a step instead of in bytes: all steps together cannot print more of
+/// such texts than the byte limit. Most variables are that short, and metering them costs more than printing them.
 pub(super) fn paid_by_its_step(limits: &Limits) -> usize {
     usize::try_from(limits.text_bytes as u64 / limits.fuel.max(1)).unwrap_or(usize::MAX)
 }
 
-/// The engine's formatter: every `{{ … }}` ends here. `short` is from [`paid_by_its_step`].
+/// The engine's formatter, used for every `{{ … }}`. `short` is from [`paid_by_its_step`].
 pub(super) fn emit(
     out: &mut Output<'_>,
     state: &mut State<'_, '_>,
     value: &Value,
-    (limits, short): (Limits, usize),
+    limits: Limits,
+    short: usize,
 ) -> Result<(), Error> {
     if matches!(state.auto_escape(), AutoEscape::None) {
         return match value.as_str() {
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_that_shares_its_parts_is_measured_as_it_prints() {
+    fn shared_values_are_measured_as_printed() {
         let mut meter = Meter::new(Limits::default());
         let twice = Value::from(vec![Value::from("ab"), Value::from("ab")]);
         let four = Value::from(vec![twice.clone(), twice]);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_paid_by_their_steps_can_not_pass_the_limit_on_bytes() {
+    fn short_texts_cannot_exceed_the_byte_limit() {
         for (fuel, text_bytes) in [(1_000_000, 32 << 20), (10, 1_000), (1_000, 10), (1, 7)] {
             let limits = Limits { fuel, text_bytes, ..Limits::default() };
             assert!(paid_by_its_step(&limits) as u64 * fuel <= text_bytes as u64);

@@ -1,5 +1,5 @@
-//! Python's methods on text, lists and maps (`ctx.get('x')`, `name.upper()`), checked like the filters. Knows no
-//! method that changes its object.
+//! Python's methods on strings, lists and maps (`ctx.get('x')`, `name.upper()`), checked like the filters. Mutating
+//! methods are not available.
 
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, State, Value};

@@ -1,18 +1,18 @@
-//! The Jinja dialect: strict, and safe to run on a template nobody has read.
+//! The Jinja dialect: strict, and safe for untrusted templates.
 //!
-//! A template is compiled once, together with every file it includes, and can then be rendered any number of times,
-//! from any thread. It sees the [`RenderContext`] and nothing else. An unknown variable is an error, never a blank;
-//! every failure is a [`TemplateError`] with file, line and column. Nothing is escaped (a prompt is not HTML) and the
-//! last line keeps its end.
+//! A template is compiled once, together with every file it includes, and can be rendered any number of times, from any
+//! thread. It sees only the [`RenderContext`]. An unknown variable is an error, never blank; every failure is a
+//! [`TemplateError`] with file, line and column. Nothing is escaped (a prompt is not HTML) and the trailing newline is
+//! kept.
 //!
-//! What a template may cost is bounded by [`Limits`]: steps, and, since one step can double a string, also the bytes
-//! it builds. A template over its limits ends in an error, quickly; it never takes the process with it.
+//! [`Limits`] bounds the cost: steps, and, since one step can double a string, also the bytes built. A template that
+//! exceeds a limit fails quickly with an error, without harm to the process.
 //!
 //! Reads no files: includes come from the caller's [`Loader`]. Caches nothing.
 //!
-//! How a template becomes safe: `nesting` refuses what would overflow the parser's stack, `parts` reads all files,
-//! `guard` rewrites each so that whatever can grow goes through `operators`, `filters`, `methods` and `functions`,
-//! which check with the `meter` first, and `failure` traces errors back to what the author wrote.
+//! Safety: `nesting` rejects what would overflow the parser's stack, `parts` reads all files, `guard` rewrites them to
+//! use the checked versions in `operators`, `filters`, `methods` and `functions`, which ask the `meter` first, and
+//! `failure` traces errors back to the author's text.
 
 mod context;
 mod engine;
@@ -21,7 +21,7 @@ mod filters;
 mod forecast;
 mod functions;
 mod guard;
-mod joining;
+mod join;
 mod limits;
 mod meter;
 mod methods;
@@ -45,11 +45,11 @@ use self::parts::Part;
 use crate::diagnostic::TemplateError;
 pub use minijinja::Value;
 
-/// Finds the text of an included file: `Ok(None)` if there is none, `Err` with the reason if it can't be read. The
-/// name is a plain relative path with `/` between its parts; keeping it below a root is up to the loader.
+/// Loads the text of an included file: `Ok(None)` if it does not exist, `Err` with the reason if it cannot be read. The
+/// name is a relative path with `/` as the separator; the loader must keep it below a root.
 pub type Loader<'l> = &'l dyn Fn(&str) -> Result<Option<Arc<str>>, String>;
 
-/// A template and all files it is made of, ready to be rendered. Share it in an [`Arc`].
+/// A compiled template with all its files. Share it in an [`Arc`].
 #[derive(Debug)]
 pub struct Compiled {
     env: Environment<'static>,
@@ -111,7 +111,7 @@ impl Compiled {
         }
     }
 
-    /// The files this was compiled from, itself first: what a cache must watch.
+    /// The files it was compiled from, the main file first, for cache invalidation.
     #[must_use]
     pub fn parts(&self) -> &[(String, Arc<str>)] {
         &self.sources

@@ -1,4 +1,4 @@
-//! The names a template asks its context for, without rendering it: whether they are there can be known before.
+//! Finds the names that a template reads from its context, without rendering it.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use super::engine;
 use super::failure::{engine_failure, from_parse, unwinding};
 use crate::diagnostic::TemplateError;
 
-/// The names that `source` asks its context for, in order, with the attributes that are asked of them: `steps.fetch.output`.
-/// What it sets itself is not among them. Files it includes are not looked at.
+/// The names that `source` reads from its context, in order, with their attributes: `steps.fetch.output`. Excludes
+/// names it sets itself, and included files.
 ///
 /// ```
 /// use foreword_prompt::jinja::names_used;

@@ -1,21 +1,21 @@
-//! Refuses expressions that nest or chain so deeply that the parser or the compiler, which recurse, could run out
-//! of stack. Looks at tokens only, before anything recursive does.
+//! Rejects expressions whose nesting or chaining could overflow the stack of the recursive parser or compiler. Examines
+//! only tokens, before parsing.
 
 use std::ops::Range;
 
 use minijinja::machinery::{Span, Token, tokenize};
 use minijinja::syntax::SyntaxConfig;
 
-/// Operators, brackets and branches on the way from the outermost to the innermost part of one expression.
+/// The maximum depth of operators, brackets and branches in one expression.
 const MAX_DEPTH: usize = 200;
-/// Branches of one `if`.
+/// The maximum number of branches of one `if`.
 const MAX_BRANCHES: usize = 100;
 
-/// The place where `source` gets too deep, if it does.
+/// The position at which `source` is too deep, if any.
 pub(super) fn too_deep(source: &str, syntax: &SyntaxConfig) -> Option<Range<usize>> {
     let mut depth = Depth::default();
     for token in tokenize(source, false, syntax.clone()) {
-        // What can't be read is the parser's to report, with its better message.
+        // Invalid tokens are left to the parser, which has a better message.
         let Ok((token, span)) = token else { return None };
         depth.step(&token);
         if depth.current > MAX_DEPTH || depth.branches > MAX_BRANCHES {
@@ -29,7 +29,7 @@ pub(super) fn range_of(span: Span) -> Range<usize> {
     span.start_offset as usize..span.end_offset as usize
 }
 
-/// How deep the token stream is at one point. What stands after a comma does not nest in what stood before it.
+/// The depth at one point of the token stream. A comma does not nest.
 #[derive(Default)]
 struct Depth {
     current: usize,
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_is_not_deep() {
+    fn long_list_is_not_deep() {
         check(&format!("{{{{ [{}] }}}}", "a.b|upper ~ c, ".repeat(5_000)), false);
     }
 
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_and_nests_of_every_kind_are_deep() {
+    fn deep_chains_and_nests_are_detected() {
         for link in ["not ", "-", "a ~ ", "a.", "a|b|", "(", "[", "a if b else ", "f()(1, ", "a == "] {
             check(&format!("{{{{ {} x }}}}", link.repeat(5_000)), true);
         }

@@ -1,5 +1,5 @@
-//! The operators that can build something large, as functions that check first. `guard` puts them in the place of
-//! `~`, `+`, `*`, slices and literals. They are registered as filters because variables can't shadow a filter.
+//! Checked versions of the operators that can build large values. `guard` uses them in place of `~`, `+`, `*`, slices
+//! and literals. They are registered as filters because variables cannot shadow a filter.
 
 use minijinja::value::{Tuple, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State, Value, filters};
@@ -20,31 +20,34 @@ pub(super) const SPREAD: &str = "__spread";
 pub(super) const REPEATED: &str = "__repeated";
 pub(super) const WRITTEN: &str = "__written";
 
-/// As many arguments as the parser allows to be written out.
+/// The maximum number of arguments that the parser accepts.
 const MAX_SPREAD: usize = 2_000;
 
-type Operator = fn(&mut State<'_, '_>, Limits, &[Value]) -> Result<Value, Error>;
-
 pub(super) fn register(env: &mut Environment<'static>, limits: Limits) {
-    let operators: [(&'static str, Operator); 11] = [
-        (CONCAT, concat),
-        (ADD, add_all),
-        (MULTIPLY, multiply_all),
-        (SLICE, slices::slice),
-        (LITERAL, literal),
-        (SEEN, seen),
-        (COUNTED, counted),
-        (STORED, stored),
-        (SPREAD, spread),
-        (REPEATED, repeated),
-        (WRITTEN, written),
-    ];
+    type Operator = fn(&mut State<'_, '_>, Limits, &[Value]) -> Result<Value, Error>;
+    let operators: [(&'static str, Operator); 4] =
+        [(CONCAT, concat), (ADD, add_all), (MULTIPLY, multiply_all), (SLICE, slices::slice)];
     for (name, operator) in operators {
         env.add_filter(name, move |state: &mut State<'_, '_>, args: &[Value]| operator(state, limits, args));
     }
+    type Check = fn(&mut Meter, &Value) -> Result<(), Error>;
+    let checks: [(&'static str, Check); 5] =
+        [(LITERAL, literal), (SEEN, seen), (COUNTED, counted), (STORED, stored), (SPREAD, spread)];
+    for (name, check) in checks {
+        env.add_filter(name, move |state: &mut State<'_, '_>, value: Value| {
+            check(Meter::of(state, limits), &value).map(|()| value)
+        });
+    }
+    env.add_filter(WRITTEN, move |state: &mut State<'_, '_>, value: Value, bytes: usize| {
+        Meter::of(state, limits).build(bytes)?;
+        Ok(value)
+    });
+    env.add_filter(REPEATED, move |state: &mut State<'_, '_>, value: Value, bytes: usize| {
+        repeated(Meter::of(state, limits), value, bytes)
+    });
 }
 
-/// The engine's own error for an undefined value, which knows the variable's name.
+/// The engine's error for an undefined value, which contains the variable's name.
 pub(super) fn defined(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
     if value.is_undefined() {
         Value::from_function(filters::string).call(state, std::slice::from_ref(value))?;
@@ -98,7 +101,7 @@ fn add(meter: &mut Meter, left: &Value, right: &Value) -> Result<Value, Error> {
         items.extend(collect(meter, right)?);
         return Ok(if left.is_tuple() { Value::from(Tuple::from(items)) } else { Value::from(items) });
     }
-    arithmetic(left, right, ("+", i128::checked_add, |a, b| a + b))
+    arithmetic(left, right, "+", i128::checked_add, |a, b| a + b)
 }
 
 fn multiply(meter: &mut Meter, left: &Value, right: &Value) -> Result<Value, Error> {
@@ -107,7 +110,7 @@ fn multiply(meter: &mut Meter, left: &Value, right: &Value) -> Result<Value, Err
     let (value, count) = match (repeats(left), repeats(right)) {
         (true, _) => (left, right),
         (false, true) => (right, left),
-        (false, false) => return arithmetic(left, right, ("*", i128::checked_mul, |a, b| a * b)),
+        (false, false) => return arithmetic(left, right, "*", i128::checked_mul, |a, b| a * b),
     };
     let count = count.as_usize().ok_or_else(|| unsupported("*", left, right))?;
     if let Some(text) = value.as_str() {
@@ -120,10 +123,14 @@ fn multiply(meter: &mut Meter, left: &Value, right: &Value) -> Result<Value, Err
     Ok(if value.is_tuple() { Value::from(Tuple::from(repeated)) } else { Value::from(repeated) })
 }
 
-type Arithmetic = (&'static str, fn(i128, i128) -> Option<i128>, fn(f64, f64) -> f64);
-
-/// Numbers as the engine adds them: whole if both are, else floating.
-fn arithmetic(left: &Value, right: &Value, (sign, whole, floating): Arithmetic) -> Result<Value, Error> {
+/// Adds numbers like the engine: integer if both are, otherwise float.
+fn arithmetic(
+    left: &Value,
+    right: &Value,
+    sign: &str,
+    whole: fn(i128, i128) -> Option<i128>,
+    floating: fn(f64, f64) -> f64,
+) -> Result<Value, Error> {
     let is_whole = |value: &Value| value.is_integer() || value.kind() == ValueKind::Bool;
     if is_whole(left) && is_whole(right) {
         let (a, b) = (i128::try_from(left.clone())?, i128::try_from(right.clone())?);
@@ -166,44 +173,36 @@ pub(super) fn collect(meter: &mut Meter, value: &Value) -> Result<Vec<Value>, Er
     Ok(items)
 }
 
-/// `[a, b]`, `(a, b)` and `{"a": b}`: as they are, unless they got too large or too deep.
-fn literal(state: &mut State<'_, '_>, limits: Limits, args: &[Value]) -> Result<Value, Error> {
-    let [value] = args else { return Err(ErrorKind::MissingArgument.into()) };
-    let meter = Meter::of(state, limits);
+/// `[a, b]`, `(a, b)` and `{"a": b}`: not too large or too deep.
+fn literal(meter: &mut Meter, value: &Value) -> Result<(), Error> {
     meter.measure(value)?;
-    meter.build_items(value.len().unwrap_or(0))?;
-    Ok(value.clone())
+    Ok(meter.build_items(value.len().unwrap_or(0))?)
 }
 
-/// A value that is about to be compared.
-fn seen(state: &mut State<'_, '_>, limits: Limits, args: &[Value]) -> Result<Value, Error> {
-    let [value] = args else { return Err(ErrorKind::MissingArgument.into()) };
-    Meter::of(state, limits).measure(value)?;
-    Ok(value.clone())
+/// Charges for a value that is about to be compared.
+fn seen(meter: &mut Meter, value: &Value) -> Result<(), Error> {
+    Ok(meter.measure(value).map(|_| ())?)
 }
 
-/// A value that is about to be counted through.
-fn counted(state: &mut State<'_, '_>, limits: Limits, args: &[Value]) -> Result<Value, Error> {
-    let [value] = args else { return Err(ErrorKind::MissingArgument.into()) };
-    Meter::of(state, limits).count_through(value)?;
-    Ok(value.clone())
+/// Charges for a value whose characters are about to be counted.
+fn counted(meter: &mut Meter, value: &Value) -> Result<(), Error> {
+    Ok(meter.count_through(value)?)
 }
 
-/// A value that is about to be stored in a namespace. Namespaces are the only values that change, so keeping them
-/// out of each other keeps every value free of loops.
-pub(super) fn stored(state: &mut State<'_, '_>, limits: Limits, args: &[Value]) -> Result<Value, Error> {
-    let [value] = args else { return Err(ErrorKind::MissingArgument.into()) };
-    Meter::of(state, limits).measure(value)?;
+/// Checks a value that is about to be stored in a namespace. Namespaces are the only mutable values; not nesting them
+/// prevents cycles.
+pub(super) fn stored(meter: &mut Meter, value: &Value) -> Result<(), Error> {
+    meter.measure(value)?;
     let namespace = minijinja::functions::namespace(None)?;
     let type_name = namespace.as_object().map_or("", |object| object.type_name());
     if holds(value, type_name) {
         let message = "a namespace can't be stored in a namespace";
         return Err(Error::new(ErrorKind::InvalidOperation, message));
     }
-    Ok(value.clone())
+    Ok(())
 }
 
-/// Whether `value`, which was measured and hence is finite, holds an object of this type.
+/// Whether `value`, which was measured and hence is finite, contains an object of this type.
 fn holds(value: &Value, type_name: &str) -> bool {
     let Some(object) = value.as_object() else { return false };
     if object.type_name() == type_name {
@@ -217,41 +216,27 @@ fn holds(value: &Value, type_name: &str) -> bool {
 }
 
 /// `*args`
-fn spread(_: &mut State<'_, '_>, _: Limits, args: &[Value]) -> Result<Value, Error> {
-    let [value] = args else { return Err(ErrorKind::MissingArgument.into()) };
+fn spread(_: &mut Meter, value: &Value) -> Result<(), Error> {
     match value.len() {
         Some(len) if len > MAX_SPREAD => {
             let message = format!("`*` passes on at most {MAX_SPREAD} values, not {len}");
             Err(Error::new(ErrorKind::InvalidOperation, message))
         }
-        _ => Ok(value.clone()),
+        _ => Ok(()),
     }
 }
 
-/// Charges for `bytes` of text that follow, in a macro or another piece that can be used many times.
-fn written(state: &mut State<'_, '_>, limits: Limits, args: &[Value]) -> Result<Value, Error> {
-    let [value, bytes] = args else { return Err(ErrorKind::MissingArgument.into()) };
-    Meter::of(state, limits).build(bytes.as_usize().unwrap_or(usize::MAX))?;
-    Ok(value.clone())
-}
-
-/// Charges for the text in a loop: `bytes` for every item of the value that is looped over.
-fn repeated(state: &mut State<'_, '_>, limits: Limits, args: &[Value]) -> Result<Value, Error> {
-    let [value, bytes] = args else { return Err(ErrorKind::MissingArgument.into()) };
-    let meter = Meter::of(state, limits);
-    meter.glance(value)?;
-    let bytes = bytes.as_usize().unwrap_or(usize::MAX);
-    if value.is_undefined() {
-        return Ok(value.clone());
-    }
+/// Charges for the text of a loop: `bytes` for every item.
+fn repeated(meter: &mut Meter, value: Value, bytes: usize) -> Result<Value, Error> {
+    meter.glance(&value)?;
     if let Some(len) = value.len() {
         meter.build(bytes.saturating_mul(len))?;
-        return Ok(value.clone());
+        return Ok(value);
     }
     if value.as_object().is_none() {
-        return Ok(value.clone());
+        return Ok(value);
     }
-    let items = collect(meter, value)?;
+    let items = collect(meter, &value)?;
     meter.build(bytes.saturating_mul(items.len()))?;
     Ok(Value::from(items))
 }

@@ -1,20 +1,16 @@
-//! Compiles a template with every file it includes, imports or extends. All of them are read now, through the
-//! caller's loader, so that a compiled template depends on nothing outside itself. Reads no file on its own.
+//! Compiles a template with every file it includes, imports or extends. The caller's loader reads all of them now, so
+//! that a compiled template has no outside dependencies.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use minijinja::Environment;
-use minijinja::machinery::ast::{Expr, Stmt};
 use minijinja::machinery::parse;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::ValueKind;
 
 use super::failure::{engine_failure, from_engine, from_parse, unwinding};
-use super::guard::tree::bodies;
-use super::guard::{self, Refusal, Role};
+use super::guard::{self, Reference, Refusal, Role};
 use super::limits::Limits;
-use super::nesting::{range_of, too_deep};
+use super::nesting::too_deep;
 use super::source_map::SourceMap;
 use super::{Loader, engine};
 use crate::diagnostic::{TemplateError, position_of};
@@ -32,7 +28,7 @@ pub(super) struct Parts {
     pub(super) parts: Vec<Part>,
 }
 
-/// Compiles `source` and all it refers to; it comes first in the list of parts.
+/// Compiles `source` and everything it refers to; it is the first part.
 pub(super) fn load(
     name: &str,
     source: Arc<str>,
@@ -56,7 +52,7 @@ struct Loading<'l> {
     limits: &'l Limits,
     loader: Loader<'l>,
     parts: Vec<Part>,
-    /// The files that are being read, each included by the one before it.
+    /// The current chain of includes.
     chain: Vec<String>,
 }
 
@@ -86,11 +82,9 @@ impl Loading<'_> {
         }
         let template =
             parse(source, name, self.syntax.clone()).map_err(|error| from_parse(name, source, &error))?;
-        let mut references = Vec::new();
-        find_references(&template, &mut references).map_err(refuse)?;
         let guarded = guard::guard(source, &template, role).map_err(refuse)?;
         let part = Part { name: name.to_owned(), source: source.clone(), map: guarded.map };
-        Ok((part, guarded.text, references))
+        Ok((part, guarded.text, guarded.references))
     }
 
     fn oversized(&self, source: &str) -> Option<Refusal> {
@@ -157,7 +151,7 @@ impl Loading<'_> {
     }
 }
 
-/// Names are paths below the root the caller guards; nothing that could mean another place gets as far as that.
+/// Names are paths below the loader's root; rejects anything that could leave it.
 fn check_name(name: &str) -> Result<(), (String, String)> {
     let is_plain = |segment: &str| !matches!(segment, "" | "." | "..");
     if name.split('/').all(is_plain) && !name.contains(['\\', '\0', ':']) {
@@ -165,50 +159,6 @@ fn check_name(name: &str) -> Result<(), (String, String)> {
     }
     let help = "write the path from the prompts root, such as `parts/header.md`".to_owned();
     Err((format!("`{}` is not a path below the prompts root", name.escape_debug()), help))
-}
-
-/// An `include`, `import`, `from` or `extends`.
-struct Reference {
-    names: Vec<String>,
-    ignore_missing: bool,
-    span: Range<usize>,
-}
-
-fn find_references(statement: &Stmt<'_>, found: &mut Vec<Reference>) -> Result<(), Refusal> {
-    let (name, ignore_missing) = match statement {
-        Stmt::Include(include) => (&include.name, include.ignore_missing),
-        Stmt::Import(import) => (&import.expr, false),
-        Stmt::FromImport(import) => (&import.expr, false),
-        Stmt::Extends(extends) => (&extends.name, false),
-        other => {
-            let mut inside = bodies(other).into_iter().flatten();
-            return inside.try_for_each(|statement| find_references(statement, found));
-        }
-    };
-    let span = range_of(name.span());
-    let names = match name {
-        Expr::Const(constant) if constant.value.kind() == ValueKind::String => {
-            vec![constant.value.as_str().unwrap_or_default().to_owned()]
-        }
-        Expr::List(list) if matches!(statement, Stmt::Include(_)) => literal_names(&list.items, &span)?,
-        _ => return Err(not_literal(span)),
-    };
-    found.push(Reference { names, ignore_missing, span });
-    Ok(())
-}
-
-fn literal_names(items: &[Expr<'_>], span: &Range<usize>) -> Result<Vec<String>, Refusal> {
-    let name = |item: &Expr<'_>| match item {
-        Expr::Const(constant) => constant.value.as_str().map(str::to_owned),
-        _ => None,
-    };
-    items.iter().map(|item| name(item).ok_or_else(|| not_literal(span.clone()))).collect()
-}
-
-fn not_literal(span: Range<usize>) -> Refusal {
-    let message = "the name of a file must be written out, in quotes".to_owned();
-    let help = Some("choose between files with `{% if %}` around several includes".to_owned());
-    Refusal { span, message, help }
 }
 
 fn refused(name: &str, source: &Arc<str>, refusal: Refusal) -> TemplateError {

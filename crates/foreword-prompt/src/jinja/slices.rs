@@ -1,5 +1,5 @@
-//! `value[start:stop:step]` as Python means it, for text and lists. Builds the slice at once: a lazy one would keep
-//! its whole source alive and nest without end.
+//! `value[start:stop:step]` with Python's semantics, for strings and lists. Not lazy: a lazy slice would keep its whole
+//! source alive and could nest without limit.
 
 use minijinja::value::{Tuple, ValueKind};
 use minijinja::{Error, ErrorKind, State, Value};
@@ -61,7 +61,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// The indexes it picks out of `len` items, in order.
+    /// The selected indexes of `len` items, in order.
     fn indexes(self, len: usize) -> impl Iterator<Item = usize> {
         let len = i64::try_from(len).unwrap_or(i64::MAX);
         let (lowest, highest) = if self.step > 0 { (0, len) } else { (-1, len - 1) };
@@ -87,8 +87,7 @@ impl Bounds {
 mod tests {
     use super::*;
 
-    fn check(text: &str, bounds: (Option<i64>, Option<i64>, i64), expected: &str) {
-        let (start, stop, step) = bounds;
+    fn check(text: &str, start: Option<i64>, stop: Option<i64>, step: i64, expected: &str) {
         assert_eq!(
             slice_text(text, Bounds { start, stop, step }),
             expected,
@@ -101,17 +100,17 @@ mod tests {
         for text in ["abcdef", "äbçdéf"] {
             let letters: Vec<char> = text.chars().collect();
             let pick = |indexes: &[usize]| indexes.iter().map(|index| letters[*index]).collect::<String>();
-            check(text, (None, None, 1), &pick(&[0, 1, 2, 3, 4, 5]));
-            check(text, (Some(1), Some(3), 1), &pick(&[1, 2]));
-            check(text, (Some(-2), None, 1), &pick(&[4, 5]));
-            check(text, (None, Some(-4), 1), &pick(&[0, 1]));
-            check(text, (None, None, 4), &pick(&[0, 4]));
-            check(text, (None, None, -1), &pick(&[5, 4, 3, 2, 1, 0]));
-            check(text, (Some(4), Some(0), -2), &pick(&[4, 2]));
-            check(text, (Some(1), Some(4), -1), "");
-            check(text, (Some(9), Some(i64::MIN), i64::MIN), &pick(&[5]));
-            check(text, (Some(i64::MIN), Some(i64::MAX), i64::MAX), &pick(&[0]));
+            check(text, None, None, 1, &pick(&[0, 1, 2, 3, 4, 5]));
+            check(text, Some(1), Some(3), 1, &pick(&[1, 2]));
+            check(text, Some(-2), None, 1, &pick(&[4, 5]));
+            check(text, None, Some(-4), 1, &pick(&[0, 1]));
+            check(text, None, None, 4, &pick(&[0, 4]));
+            check(text, None, None, -1, &pick(&[5, 4, 3, 2, 1, 0]));
+            check(text, Some(4), Some(0), -2, &pick(&[4, 2]));
+            check(text, Some(1), Some(4), -1, "");
+            check(text, Some(9), Some(i64::MIN), i64::MIN, &pick(&[5]));
+            check(text, Some(i64::MIN), Some(i64::MAX), i64::MAX, &pick(&[0]));
         }
-        check("", (None, None, -1), "");
+        check("", None, None, -1, "");
     }
 }

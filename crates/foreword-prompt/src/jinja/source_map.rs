@@ -1,22 +1,22 @@
-//! From a place in guarded text back to the place its author wrote. Filled by `guard`, read by `failure`.
+//! Maps positions in guarded text to the author's text. Filled by `guard`, read by `failure`.
 
 use std::ops::Range;
 
-/// Where each piece of guarded text comes from.
+/// The origin of each part of the guarded text.
 #[derive(Debug, Default)]
 pub(super) struct SourceMap {
     marks: Vec<Mark>,
     tags: Vec<Tag>,
 }
 
-/// A node of the syntax tree: its bytes in the guarded text and in the author's.
+/// A node of the syntax tree: its range in the guarded text and in the author's text.
 #[derive(Debug)]
 struct Mark {
     guarded: Range<usize>,
     written: Range<usize>,
 }
 
-/// A tag: the one line of guarded text it stands on. Some errors know no more than a line.
+/// A tag: its line in the guarded text. Some errors have only a line.
 #[derive(Debug)]
 struct Tag {
     line: usize,
@@ -32,7 +32,7 @@ impl SourceMap {
         self.tags.push(Tag { line, written });
     }
 
-    /// The author's bytes for `guarded`: those of the smallest node around it.
+    /// The author's range for `guarded`: that of the smallest enclosing node.
     pub(super) fn written_at(&self, guarded: &Range<usize>) -> Option<Range<usize>> {
         self.marks
             .iter()
@@ -41,7 +41,7 @@ impl SourceMap {
             .map(|mark| mark.written.clone())
     }
 
-    /// The author's bytes for the tag on, or last before, `line` of the guarded text.
+    /// The author's range for the last tag on or before `line` of the guarded text.
     pub(super) fn written_on(&self, line: usize) -> Option<Range<usize>> {
         self.tags.iter().rfind(|tag| tag.line <= line).map(|tag| tag.written.clone())
     }

@@ -1,21 +1,21 @@
-//! The estimates for models whose tokenizer is not public: one pass over the bytes through a small automaton, each
-//! step of which costs some hundredths of a token. Needs no vocabulary and allocates nothing. The automaton and its
-//! costs are in `estimate_table`; this file only runs it.
+//! Estimates for models without a public tokenizer: one pass over the bytes through a small automaton, each step of
+//! which costs some hundredths of a token. Needs no vocabulary and no allocation. The automaton and its costs are in
+//! `estimate_table`.
 
 use super::estimate_table::{self, ROW_MASK, Table};
-use super::{Counter, TokenCounter};
+use super::{TokenCounter, Tokenizer};
 
 /// Tuned to the largest of five public tokenizers.
 pub(super) static GENERAL: Estimate =
-    Estimate { counter: Counter::Estimate, table: estimate_table::build(100) };
+    Estimate { counter: Tokenizer::Estimate, table: estimate_table::build(100) };
 
 /// The same, with Latin words and punctuation cut finer, as Claude's tokenizers do from Opus 4.7 on: by 15 to 47 %
 /// against the last one whose counts could be compared with a public vocabulary (docs/tokens.md has the sources).
 pub(super) static CLAUDE: Estimate =
-    Estimate { counter: Counter::EstimateClaude, table: estimate_table::build(140) };
+    Estimate { counter: Tokenizer::EstimateClaude, table: estimate_table::build(140) };
 
 pub(super) struct Estimate {
-    counter: Counter,
+    counter: Tokenizer,
     table: Table,
 }
 
@@ -25,8 +25,8 @@ impl TokenCounter for Estimate {
     }
 
     fn count(&self, text: &str) -> usize {
-        // After a line feed the automaton is always in the state it starts in, so a text can be cut there and both
-        // parts run side by side: the processor then works on two chains of table look-ups instead of waiting for one.
+        // After a line feed the automaton is always in its start state, so a text can be split there and both parts
+        // processed in parallel: the CPU then works on two chains of table look-ups instead of one.
         let (first, second) = cut_after_a_line(text.as_bytes());
         let hundredths = self.run(first, second);
         let tokens = usize::try_from(hundredths.div_ceil(100)).unwrap_or(usize::MAX);
@@ -65,7 +65,7 @@ impl Estimate {
     }
 }
 
-/// Cuts after the line feed nearest before the middle, if there is one at all in the second quarter of the text.
+/// Splits after the last line feed before the middle, if there is one in the second quarter of the text.
 fn cut_after_a_line(bytes: &[u8]) -> (&[u8], &[u8]) {
     let middle = bytes.len() / 2;
     let quarter = bytes.len() / 4;
@@ -81,12 +81,12 @@ mod tests {
 
     use super::*;
 
-    /// The longest a half-read word may be charged differently for what came before it.
+    /// The maximum difference in cost of a word split at the seam.
     const SEAM: usize = 3;
 
     proptest! {
         #[test]
-        fn counting_in_two_parts_gives_the_same_number_as_counting_in_one(text in "([a-zA-Z0-9 .,é日🙂]{0,12}\n){0,12}") {
+        fn split_counting_equals_whole_counting(text in "([a-zA-Z0-9 .,é日🙂]{0,12}\n){0,12}") {
             for estimate in [&GENERAL, &CLAUDE] {
                 let (first, second) = cut_after_a_line(text.as_bytes());
                 prop_assert_eq!(estimate.run(first, second), estimate.run(text.as_bytes(), &[]));
@@ -94,7 +94,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_counted_and_no_text_counts_more_than_four_tokens_a_character(text in any::<String>()) {
+        fn estimate_is_at_most_four_tokens_per_character(text in any::<String>()) {
             for estimate in [&GENERAL, &CLAUDE] {
                 let tokens = estimate.count(&text);
                 prop_assert!(tokens <= 4 * text.chars().count() && (tokens >= 1) != text.is_empty());
@@ -102,12 +102,12 @@ mod tests {
         }
 
         #[test]
-        fn joining_two_texts_costs_no_more_than_the_two_apart_but_for_the_seam(a in any::<String>(), b in any::<String>()) {
+        fn joined_texts_cost_no_more_than_separate_ones(a in any::<String>(), b in any::<String>()) {
             check_seam(&a, &b);
         }
 
         #[test]
-        fn joining_two_words_costs_no_more_than_the_two_apart_but_for_the_seam(
+        fn joined_words_cost_no_more_than_separate_ones(
             a in "[a-zA-Z0-9 \n.é]{0,24}", b in "[a-zA-Z0-9 \n.é]{0,24}"
         ) {
             check_seam(&a, &b);

@@ -1,6 +1,6 @@
-//! The automaton behind the estimates: which class a byte is in, which state follows which, and what each step costs
-//! in hundredths of a token. The costs were fitted to public tokenizers (docs/tokens.md); a change to any of them
-//! changes every count, so it needs a new version in the counter's name.
+//! The automaton of the estimates: byte classes, state transitions, and costs in hundredths of a token. The costs were
+//! fitted to public tokenizers (docs/tokens.md). A change affects every count, so it needs a new version in the
+//! counter's name.
 
 /// Costs and follow-up states of the automaton, laid out for one look-up per byte.
 pub(super) struct Table {
@@ -54,9 +54,9 @@ enum Class {
     Tab,
     Punctuation,
     Control,
-    /// A byte inside a character; the character was paid for by its first byte.
+    /// A continuation byte; the first byte of the character has the cost.
     Continuation,
-    /// The continuation bytes that mark Devanagari after [`Class::IndicLead`], which itself can't tell.
+    /// Continuation bytes that identify Devanagari after [`Class::IndicLead`].
     DevanagariContinuation,
     /// `é`, `ß`, `ł`: letters of Latin words outside ASCII.
     Accent,
@@ -132,7 +132,7 @@ const fn class_of(byte: u8) -> Class {
     }
 }
 
-/// What has just been read, as far as it changes the cost of what comes next.
+/// The previous input, as far as it affects the cost of the next byte.
 #[derive(Clone, Copy)]
 enum State {
     /// Also the start of the text.
@@ -142,7 +142,7 @@ enum State {
     Digits,
     Accent,
     Control,
-    /// The first byte of an Indic or Thai character: the next byte says which.
+    /// The first byte of an Indic or Thai character: the next byte determines which.
     IndicLead,
     Indic,
     /// In a Latin word, after this many letters (1 to 9, where 9 means 9 or more).
@@ -155,10 +155,10 @@ enum State {
     Script(usize),
 }
 
-const LONGEST_WORD: usize = 9;
-const LONGEST_RUN: usize = 3;
+const MAX_WORD_LEN: usize = 9;
+const MAX_RUN_LEN: usize = 3;
 const FIRST_SCRIPT: usize = Class::LatinSigns as usize;
-const STATES: usize = 8 + LONGEST_WORD + 2 * LONGEST_RUN + ALL_CLASSES.len() - FIRST_SCRIPT;
+const STATES: usize = 8 + MAX_WORD_LEN + 2 * MAX_RUN_LEN + ALL_CLASSES.len() - FIRST_SCRIPT;
 
 impl State {
     const fn index(self) -> usize {
@@ -172,9 +172,9 @@ impl State {
             Self::IndicLead => 6,
             Self::Indic => 7,
             Self::Word(letters) => 7 + letters,
-            Self::Capitals(run) => 7 + LONGEST_WORD + run,
-            Self::Punctuation(run) => 7 + LONGEST_WORD + LONGEST_RUN + run,
-            Self::Script(class) => 8 + LONGEST_WORD + 2 * LONGEST_RUN + class - FIRST_SCRIPT,
+            Self::Capitals(run) => 7 + MAX_WORD_LEN + run,
+            Self::Punctuation(run) => 7 + MAX_WORD_LEN + MAX_RUN_LEN + run,
+            Self::Script(class) => 8 + MAX_WORD_LEN + 2 * MAX_RUN_LEN + class - FIRST_SCRIPT,
         }
     }
 
@@ -199,9 +199,9 @@ impl State {
 /// Hundredths of a token.
 #[derive(Clone, Copy)]
 enum Cost {
-    /// Of Latin words and punctuation, which the counters cut more or less finely.
+    /// Latin words and punctuation, whose cost depends on the counter.
     Latin(u32),
-    /// Of anything else, on which the tokenizers that could be compared agree.
+    /// Everything else, on which the compared tokenizers agree.
     Other(u32),
 }
 
@@ -230,10 +230,10 @@ const fn step(from: State, class: Class) -> (State, Cost) {
     }
 }
 
-/// A short word is one token; the longer it gets, the likelier it is to be cut. A space before it is part of it.
+/// A short word is one token; a longer one is more likely to be split. A preceding space is part of it.
 const fn lower(from: State) -> (State, Cost) {
     match from {
-        State::Word(letters) if letters >= LONGEST_WORD - 1 => (State::Word(LONGEST_WORD), Latin(40)),
+        State::Word(letters) if letters >= MAX_WORD_LEN - 1 => (State::Word(MAX_WORD_LEN), Latin(40)),
         State::Word(letters) if letters >= 4 => (State::Word(letters + 1), Latin(25)),
         State::Word(letters) => (State::Word(letters + 1), Latin(2)),
         State::Capitals(1) => (State::Word(2), Latin(2)),
@@ -250,7 +250,7 @@ const fn lower(from: State) -> (State, Cost) {
 const fn upper(from: State) -> (State, Cost) {
     match from {
         State::Capitals(1) => (State::Capitals(2), Latin(55)),
-        State::Capitals(_) => (State::Capitals(LONGEST_RUN), Latin(30)),
+        State::Capitals(_) => (State::Capitals(MAX_RUN_LEN), Latin(30)),
         State::Word(_) => (State::Capitals(1), Latin(135)),
         State::OneSpace => (State::Capitals(1), Latin(115)),
         State::Spaces => (State::Capitals(1), Latin(80)),
@@ -259,7 +259,7 @@ const fn upper(from: State) -> (State, Cost) {
     }
 }
 
-/// Some tokenizers take up to three digits together, many take each alone, with the space before it as one more.
+/// Some tokenizers combine up to three digits, many take each digit alone, with the preceding space as one more.
 const fn digit(from: State) -> Cost {
     match from {
         State::Digits => Other(100),
@@ -268,7 +268,7 @@ const fn digit(from: State) -> Cost {
     }
 }
 
-/// One space belongs to what follows; a run of them is an indent, and cheap.
+/// One space belongs to the following word; a run of spaces is an indent, and cheap.
 const fn space(from: State) -> (State, Cost) {
     match from {
         State::OneSpace => (State::Spaces, Other(10)),
@@ -280,7 +280,7 @@ const fn space(from: State) -> (State, Cost) {
 const fn punctuation(from: State) -> (State, Cost) {
     match from {
         State::Punctuation(1) => (State::Punctuation(2), Latin(20)),
-        State::Punctuation(_) => (State::Punctuation(LONGEST_RUN), Latin(15)),
+        State::Punctuation(_) => (State::Punctuation(MAX_RUN_LEN), Latin(15)),
         State::LineStart => (State::Punctuation(1), Latin(110)),
         State::OneSpace => (State::Punctuation(1), Latin(95)),
         State::Spaces => (State::Punctuation(1), Latin(80)),
@@ -310,7 +310,7 @@ const fn script_costs(script: Class) -> (u32, u32) {
         Class::Hangul => (100, 152),
         Class::WideForms => (300, 150),
         Class::Emoji => (330, 330),
-        // Never rarer than its bytes allow: what no vocabulary holds is cut into bytes.
+        // Bounded by the bytes: a character outside of the vocabulary is split into bytes.
         _ => (300, 200),
     }
 }
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn every_line_feed_leads_back_to_the_start() {
-        // What lets a long text be counted in two parts at once.
+        // Required for counting a long text in two parallel parts.
         let table = build(100);
         for state in 0..STATES {
             let entry = table.steps[state * CLASSES_PADDED + Class::LineFeed as usize];

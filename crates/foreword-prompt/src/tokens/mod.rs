@@ -1,11 +1,11 @@
-//! Token counting behind one trait, with named counters: exact ones for OpenAI's public encodings, and documented
-//! estimates for models whose tokenizer is not public. Deliberately knows no model names: which model uses which
-//! counter is data, elsewhere. How the estimates were measured stands in `docs/tokens.md`.
+//! Token counting with named counters: exact ones for OpenAI's public encodings, and documented estimates for models
+//! without a public tokenizer. Independent of model names: the catalogue maps models to counters. See `docs/tokens.md`
+//! for the accuracy of the estimates.
 //!
 //! ```
-//! use foreword_prompt::tokens::Counter;
+//! use foreword_prompt::tokens::Tokenizer;
 //!
-//! let counter: Counter = "estimate-v1".parse()?;
+//! let counter: Tokenizer = "estimate-v1".parse()?;
 //! let tokens = counter.get().count("The ferry leaves at twenty past six.");
 //! assert!((8..=14).contains(&tokens));
 //! # Ok::<(), foreword_prompt::tokens::UnknownCounter>(())
@@ -24,27 +24,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::did_you_mean;
 
-/// Something that says how many tokens a text is.
+/// Counts the tokens of a text.
 ///
-/// An empty text is 0 tokens, any other at least 1, and the same text always gives the same number.
+/// An empty text has 0 tokens, any other at least 1. Deterministic.
 pub trait TokenCounter: Send + Sync {
     /// The name that goes into every report, such as `o200k_base`.
     fn name(&self) -> &str;
 
-    /// How many tokens `text` is. Text that looks like a special token, such as `<|endoftext|>`, is only text.
+    /// The number of tokens of `text`. Special tokens such as `<|endoftext|>` count as plain text.
     fn count(&self, text: &str) -> usize;
 }
 
 /// The built-in counters, by name.
 ///
 /// ```
-/// use foreword_prompt::tokens::Counter;
-/// assert_eq!(Counter::O200kBase.get().count("hello world"), 2);
-/// assert!(Counter::O200kBase.is_exact() && !Counter::Estimate.is_exact());
+/// use foreword_prompt::tokens::Tokenizer;
+/// assert_eq!(Tokenizer::O200kBase.get().count("hello world"), 2);
+/// assert!(Tokenizer::O200kBase.is_exact() && !Tokenizer::Estimate.is_exact());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
-pub enum Counter {
+pub enum Tokenizer {
     /// OpenAI's encoding since GPT-4o. Exact. Its vocabulary is loaded when it is first used.
     O200kBase,
     /// OpenAI's encoding for GPT-4 and GPT-3.5. Exact. Its vocabulary is loaded when it is first used.
@@ -56,7 +56,7 @@ pub enum Counter {
     EstimateClaude,
 }
 
-impl Counter {
+impl Tokenizer {
     /// All counters.
     pub const ALL: [Self; 4] = [Self::O200kBase, Self::Cl100kBase, Self::Estimate, Self::EstimateClaude];
 
@@ -82,7 +82,7 @@ impl Counter {
         }
     }
 
-    /// Whether it counts what the provider counts, or only estimates it.
+    /// Whether it counts like the provider, or estimates.
     #[must_use]
     pub const fn is_exact(self) -> bool {
         match self {
@@ -92,25 +92,25 @@ impl Counter {
     }
 }
 
-impl fmt::Display for Counter {
+impl fmt::Display for Tokenizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// A name that is no counter.
+/// An unknown counter name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown token counter `{name}`: {remedy}")]
 pub struct UnknownCounter {
-    /// What was written.
+    /// The name as written.
     pub name: String,
     remedy: String,
 }
 
-impl FromStr for Counter {
+impl FromStr for Tokenizer {
     type Err = UnknownCounter;
 
-    /// Reads a counter's name; the name without its version, as in `estimate`, means the current version.
+    /// Parses a counter's name; a name without its version, such as `estimate`, means the current version.
     fn from_str(name: &str) -> Result<Self, UnknownCounter> {
         let written = |counter: &Self| {
             let full = counter.as_str();
@@ -126,7 +126,7 @@ impl FromStr for Counter {
     }
 }
 
-impl TryFrom<String> for Counter {
+impl TryFrom<String> for Tokenizer {
     type Error = UnknownCounter;
 
     fn try_from(name: String) -> Result<Self, UnknownCounter> {
@@ -134,8 +134,8 @@ impl TryFrom<String> for Counter {
     }
 }
 
-impl From<Counter> for &'static str {
-    fn from(counter: Counter) -> Self {
+impl From<Tokenizer> for &'static str {
+    fn from(counter: Tokenizer) -> Self {
         counter.as_str()
     }
 }
@@ -146,25 +146,25 @@ mod tests {
 
     #[test]
     fn every_counter_is_found_by_its_own_name() {
-        for counter in Counter::ALL {
+        for counter in Tokenizer::ALL {
             assert_eq!(counter.as_str().parse(), Ok(counter));
             assert_eq!(counter.get().name(), counter.as_str());
             let json = serde_json::to_string(&counter).unwrap();
-            assert_eq!(serde_json::from_str::<Counter>(&json).unwrap(), counter);
+            assert_eq!(serde_json::from_str::<Tokenizer>(&json).unwrap(), counter);
         }
     }
 
     #[test]
-    fn a_name_without_version_means_the_current_one() {
-        assert_eq!("estimate".parse(), Ok(Counter::Estimate));
-        assert_eq!("estimate-claude".parse(), Ok(Counter::EstimateClaude));
+    fn name_without_version_means_the_current_version() {
+        assert_eq!("estimate".parse(), Ok(Tokenizer::Estimate));
+        assert_eq!("estimate-claude".parse(), Ok(Tokenizer::EstimateClaude));
     }
 
     #[test]
-    fn an_unknown_counter_is_an_error_that_says_what_to_write() {
-        let near = "o200k-base".parse::<Counter>().unwrap_err();
+    fn unknown_counter_error_lists_the_counters() {
+        let near = "o200k-base".parse::<Tokenizer>().unwrap_err();
         assert_eq!(near.to_string(), "unknown token counter `o200k-base`: did you mean `o200k_base`?");
-        let far = "sentencepiece".parse::<Counter>().unwrap_err();
+        let far = "sentencepiece".parse::<Tokenizer>().unwrap_err();
         assert_eq!(
             far.to_string(),
             "unknown token counter `sentencepiece`: use one of `o200k_base`, `cl100k_base`, `estimate-v1`, \
@@ -173,8 +173,8 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_text_is_no_token_and_any_other_is_at_least_one() {
-        for counter in Counter::ALL {
+    fn only_empty_text_has_no_tokens() {
+        for counter in Tokenizer::ALL {
             assert_eq!(counter.get().count(""), 0, "{counter}");
             for text in [" ", "\n", "a", "\u{200d}", "\0"] {
                 assert!(counter.get().count(text) >= 1, "{counter} on {text:?}");
@@ -183,8 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn text_that_looks_like_a_special_token_is_only_text() {
-        for counter in Counter::ALL {
+    fn special_tokens_count_as_plain_text() {
+        for counter in Tokenizer::ALL {
             assert!(counter.get().count("<|endoftext|>") > 1, "{counter}");
         }
     }

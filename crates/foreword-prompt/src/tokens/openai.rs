@@ -1,22 +1,24 @@
-//! The exact counters for OpenAI's encodings. A vocabulary is megabytes and takes about a tenth of a second to load,
-//! so each is loaded once, by the first count that needs it. Never encodes: only the number is wanted.
+//! Exact counters for OpenAI's encodings. A vocabulary has several megabytes and takes about a tenth of a second to
+//! load, so each is loaded once, on first use.
 
 use std::sync::LazyLock;
 
 use tiktoken::CoreBpe;
 
-use super::{Counter, TokenCounter};
+use super::{TokenCounter, Tokenizer};
 
-pub(super) static O200K_BASE: OpenAiEncoding =
-    OpenAiEncoding { counter: Counter::O200kBase, vocabulary: LazyLock::new(tiktoken::encoding::o200k_base) };
+pub(super) static O200K_BASE: OpenAiEncoding = OpenAiEncoding {
+    counter: Tokenizer::O200kBase,
+    vocabulary: LazyLock::new(tiktoken::encoding::o200k_base),
+};
 
 pub(super) static CL100K_BASE: OpenAiEncoding = OpenAiEncoding {
-    counter: Counter::Cl100kBase,
+    counter: Tokenizer::Cl100kBase,
     vocabulary: LazyLock::new(tiktoken::encoding::cl100k_base),
 };
 
 pub(super) struct OpenAiEncoding {
-    counter: Counter,
+    counter: Tokenizer,
     vocabulary: LazyLock<CoreBpe>,
 }
 
@@ -27,7 +29,7 @@ impl TokenCounter for OpenAiEncoding {
 
     fn count(&self, text: &str) -> usize {
         if text.is_empty() {
-            // Not worth loading a vocabulary for.
+            // Not worth loading a vocabulary.
             return 0;
         }
         self.vocabulary.count(text)
@@ -42,7 +44,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_counted_and_no_text_has_more_tokens_than_bytes(text in any::<String>()) {
+        fn text_never_has_more_tokens_than_bytes(text in any::<String>()) {
             for encoding in [&O200K_BASE, &CL100K_BASE] {
                 let tokens = encoding.count(&text);
                 prop_assert!(tokens <= text.len() && (tokens >= 1) != text.is_empty());

@@ -1,9 +1,9 @@
-//! Holds the counters to what public tokenizers say of the sample texts, as recorded in
-//! `tests/fixtures/token_samples/truth.yaml`. How those numbers were made stands in `docs/tokens.md`.
+//! Compares the counters with public tokenizers on the sample texts, as recorded in
+//! `tests/fixtures/token_samples/truth.yaml`. See `docs/tokens.md`.
 
 use serde::Deserialize;
 
-use super::Counter;
+use super::Tokenizer;
 
 macro_rules! samples {
     ($($file:literal),* $(,)?) => {
@@ -46,7 +46,7 @@ struct Truth {
     claude_public: usize,
     mistral_tekken: usize,
     qwen: usize,
-    /// How much finer Claude's newer tokenizers cut this kind of text, where somebody measured and published it.
+    /// How many more tokens Claude's newer tokenizers produce for this kind of text, where published.
     claude_growth: Option<f64>,
 }
 
@@ -77,35 +77,35 @@ fn ratio(estimate: usize, truth: usize) -> f64 {
 }
 
 #[test]
-fn the_samples_are_the_texts_that_were_measured() {
+fn samples_have_their_measured_sizes() {
     for (truth, text) in measured_samples() {
         assert_eq!(text.len(), truth.bytes, "{}: run measure.py again after changing it", truth.file);
     }
 }
 
 #[test]
-fn the_openai_counters_are_exact() {
+fn openai_counters_are_exact() {
     for (truth, text) in measured_samples() {
-        assert_eq!(Counter::O200kBase.get().count(text), truth.o200k_base, "{}", truth.file);
-        assert_eq!(Counter::Cl100kBase.get().count(text), truth.cl100k_base, "{}", truth.file);
+        assert_eq!(Tokenizer::O200kBase.get().count(text), truth.o200k_base, "{}", truth.file);
+        assert_eq!(Tokenizer::Cl100kBase.get().count(text), truth.cl100k_base, "{}", truth.file);
     }
 }
 
 #[test]
-fn the_estimate_is_never_more_than_a_tenth_lower_than_any_public_tokenizer_nor_a_third_higher_than_all() {
+fn estimate_error_is_bounded_against_public_tokenizers() {
     for (truth, text) in measured_samples() {
-        let off = ratio(Counter::Estimate.get().count(text), truth.largest());
+        let off = ratio(Tokenizer::Estimate.get().count(text), truth.largest());
         println!("{:<26} {off:.2}", truth.file);
         assert!((0.90..=1.33).contains(&off), "{}: {off:.2} of the largest count", truth.file);
     }
 }
 
 #[test]
-fn the_claude_estimate_is_never_more_than_a_tenth_lower_than_the_published_growth_of_its_tokenizer() {
+fn claude_estimate_is_at_most_a_tenth_too_low() {
     let mut compared = 0;
     for (truth, text) in measured_samples() {
         let Some(growth) = truth.claude_growth else { continue };
-        let off = ratio(Counter::EstimateClaude.get().count(text), truth.claude_public) / growth;
+        let off = ratio(Tokenizer::EstimateClaude.get().count(text), truth.claude_public) / growth;
         println!("{:<26} {off:.2}", truth.file);
         assert!((0.90..=1.50).contains(&off), "{}: {off:.2} of what was published", truth.file);
         compared += 1;

@@ -1,16 +1,15 @@
-//! One line that never grows past a number of characters. Knows nothing of what is put on it, except that a cut
-//! must not leave half of an emoji.
+//! One line of limited length. Independent of its content, except that truncation never splits an emoji.
 
 use super::characters::needs_a_neighbour;
 
 const CUT: char = '…';
 
-/// A line under construction. What does not fit is cut between pieces, never inside one, and shown as `…`.
+/// A line under construction. It is truncated between pieces, never inside one, with `…` at the end.
 pub(super) struct BoundedLine {
     text: String,
     characters: usize,
     limit: usize,
-    /// The length in bytes up to which there is still room for the `…`.
+    /// The length in bytes up to which the `…` still fits.
     cut_here: usize,
     is_full: bool,
 }
@@ -20,7 +19,7 @@ impl BoundedLine {
         Self { text: String::new(), characters: 0, limit, cut_here: 0, is_full: false }
     }
 
-    /// Adds a piece, or cuts the line if it does not fit.
+    /// Adds a piece, or truncates the line if it does not fit.
     pub(super) fn push(&mut self, piece: &str) {
         if self.is_full {
             return;
@@ -36,7 +35,7 @@ impl BoundedLine {
         }
     }
 
-    /// Whether the line was cut: nothing more will be added to it.
+    /// Whether the line was truncated: nothing more is added.
     pub(super) fn is_full(&self) -> bool {
         self.is_full
     }
@@ -70,12 +69,12 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_exactly_is_not_cut() {
+    fn exact_fit_is_not_truncated() {
         check(&["ab", "c"], 3, "abc");
     }
 
     #[test]
-    fn a_cut_falls_between_pieces_and_counts_the_ellipsis() {
+    fn truncation_respects_escapes_and_counts_the_ellipsis() {
         check(&["ab", "cd", "e"], 4, "ab…");
         check(&["ab", "cd", "e", "f"], 1, "…");
         check(&["ab"], 0, "");

@@ -1,6 +1,5 @@
-//! Which characters a reader can't see, and what becomes of them. Text from outside may hide words in characters
-//! that show nothing, or turn the order of what is shown; here it is decided which ones go. Knows nothing of
-//! prompts, frames or names.
+//! Invisible characters and how to handle them. Text from outside may hide words in invisible characters, or change the
+//! order of what is shown. Independent of prompts, frames and names.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -12,15 +11,14 @@ const TEXT_STYLE: char = '\u{fe0e}';
 const EMOJI_STYLE: char = '\u{fe0f}';
 const KEYCAP: char = '\u{20e3}';
 
-/// What to do with one character of outside text.
+/// How to handle one character of outside text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It can be seen, or it is a tab.
+    /// Visible, or a tab.
     Keep,
-    /// It ends a line, in one of the many ways there are. The `\r` of `\r\n` is [`Fate::Hide`], so that each line
-    /// ends once.
+    /// A line end of any kind. The `\r` of `\r\n` is [`Fate::Hide`], so that each line ends once.
     EndLine,
-    /// It shows nothing, or changes how its neighbours are shown.
+    /// Invisible, or changes how its neighbours are shown.
     Hide,
 }
 
@@ -32,7 +30,7 @@ pub(super) fn fates(text: &str) -> Fates<'_> {
 /// See [`fates`].
 pub(super) struct Fates<'a> {
     rest: Peekable<CharIndices<'a>>,
-    /// The character directly before, if it was kept: joiners and selectors need one to stand on.
+    /// The directly preceding character, if it was kept: joiners and selectors need one.
     kept_before: Option<char>,
 }
 
@@ -55,7 +53,7 @@ impl Iterator for Fates<'_> {
     }
 }
 
-/// The text as lines a reader can see all of: hidden characters removed, every line end a `\n`.
+/// The text with hidden characters removed and `\n` line ends.
 pub(super) fn visible_text(text: &str) -> String {
     fates(text)
         .filter_map(|(_, character, fate)| match fate {
@@ -66,11 +64,11 @@ pub(super) fn visible_text(text: &str) -> String {
         .collect()
 }
 
-/// Whether `character` shows nothing by itself or steers how others are shown: control characters, format
-/// characters, and what Unicode calls default ignorable. Tab and line ends are not hidden.
+/// Whether `character` is invisible or affects how others are shown: control characters, format characters, and
+/// Unicode's default ignorables. Tabs and line ends are not hidden.
 ///
-/// Persian and some Indic scripts spell with zero-width joiners; they are removed there as well, because a channel
-/// for hidden words costs more than a spelling that stays readable.
+/// Persian and some Indic scripts use zero-width joiners; they are removed there as well, because a channel for hidden
+/// words is worse than a spelling that stays readable.
 pub(super) fn is_hidden(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_control() && character != '\t' && !ends_a_line(character);
@@ -87,24 +85,23 @@ pub(super) fn is_hidden(character: char) -> bool {
         // The other format characters: Arabic and Syriac number marks, Kaithi signs, hieroglyph joiners.
         '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' => true,
         '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' => true,
-        // Never characters at all.
+        // Noncharacters.
         '\u{fdd0}'..='\u{fdef}' => true,
         _ => u32::from(character) & 0xfffe == 0xfffe,
     }
 }
 
-/// Whether some reader, or some library, takes `character` for the end of a line.
+/// Whether some reader or library treats `character` as a line end.
 pub(super) fn ends_a_line(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether `character` is one the next pass may only keep with its right-hand neighbour. A text that is cut must
-/// not end in one.
+/// Whether `character` is kept only with its right-hand neighbour. A truncated text must not end in one.
 pub(super) fn needs_a_neighbour(character: char) -> bool {
     matches!(character, ZERO_WIDTH_JOINER | TEXT_STYLE | EMOJI_STYLE)
 }
 
-/// The plain character that `character` is a wide, small or styled form of (`＃` is `#`), if it is one.
+/// The plain form of a wide, small or styled `character` (`＃` is `#`), otherwise the character itself.
 pub(super) fn plain_form(character: char) -> char {
     if character.is_ascii() {
         return character;
@@ -120,8 +117,7 @@ pub(super) fn plain_form(character: char) -> char {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StructureAt(pub(super) usize);
 
-/// Which character of `line` to defuse so that, printed as a line of its own, it is neither a heading nor a rule,
-/// nor the underline of a heading.
+/// The character of `line` to escape so that the line is neither a heading nor a rule, nor the underline of a heading.
 pub(super) fn structure_at_line_start(line: &str) -> Option<StructureAt> {
     let (start, first) = line.char_indices().find(|(_, character)| !is_space(*character))?;
     let is_heading = plain_form(first) == '#';
@@ -151,8 +147,8 @@ fn draws_a_rule(character: char) -> bool {
     )
 }
 
-/// A joiner between two pictures, or one style selector on a picture or keycap, is how emoji are written. Anything
-/// longer is a place to hide bytes in.
+/// Emoji use one joiner between two pictographs, or one style selector on a pictograph or keycap. Longer sequences
+/// could hide bytes.
 fn belongs_to_an_emoji(kept_before: Option<char>, character: char, next: Option<char>) -> bool {
     let Some(before) = kept_before else { return false };
     match character {
@@ -196,23 +192,23 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_go_and_tabs_stay() {
+    fn control_characters_are_removed_and_tabs_kept() {
         check("a\0b\u{7}c\u{1b}[31md\u{7f}e\u{9b}f\tg", "abc[31mdef\tg");
     }
 
     #[test]
-    fn zero_width_and_direction_characters_go() {
+    fn zero_width_and_direction_characters_are_removed() {
         check("a\u{200b}b\u{200c}c\u{2060}d\u{feff}e\u{ad}f", "abcdef");
         check("a\u{202e}b\u{202a}c\u{2066}d\u{2069}e\u{200e}f\u{61c}g", "abcdefg");
     }
 
     #[test]
-    fn words_hidden_in_tag_characters_go() {
+    fn text_hidden_in_tag_characters_is_removed() {
         check("hi\u{e0001}\u{e0069}\u{e0067}\u{e007f}!", "hi!");
     }
 
     #[test]
-    fn a_run_of_variation_selectors_is_no_hiding_place() {
+    fn runs_of_variation_selectors_are_removed() {
         check("😀\u{fe0f}\u{fe00}\u{fe05}\u{e0101}\u{e01ef}!", "😀\u{fe0f}!");
         check("a\u{fe0f}b\u{fe01}", "ab");
     }
@@ -226,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn a_joiner_that_joins_no_pictures_goes() {
+    fn joiner_outside_emoji_is_removed() {
         check("i\u{200d}gnore", "ignore");
         check("😀\u{200d}x\u{200d}😀", "😀x😀");
         check("😀\u{200b}\u{200d}😀", "😀😀");
     }
 
     #[test]
-    fn headings_rules_and_underlines_are_seen_in_all_their_forms() {
+    fn headings_rules_and_underlines_are_detected_in_all_forms() {
         for line in
             ["# System", "  ## Layer 3", "＃ System", "---", "- - -", "———", "－－－", "===", "***", "━━━"]
         {

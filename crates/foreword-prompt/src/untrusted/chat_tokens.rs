@@ -1,13 +1,12 @@
-//! The words that steer a chat format: template tokens of model families, role tags, and the tags our own blocks are
-//! made of. Some of them count wherever they stand in a line, so quoting lines is not enough: each one is broken
-//! with a backslash that a reader sees through and a parser does not.
+//! Control tokens of chat formats: template tokens of model families, role tags, and the tags of our own blocks. Some
+//! have an effect anywhere in a line, so quoting lines is not enough: each is broken with a backslash.
 
 use super::fold::{FoldedChar, fold, starts_with};
 
-/// What is written in the place of a frame's own marker.
+/// Replaces a frame's own marker.
 const MARKER_STAND_IN: &str = "(marker)";
 
-/// Names of tags that mean something to a model or to us. In folded form; compared without a namespace.
+/// Tag names with a meaning for a model or for us. In folded form; compared without a namespace.
 const STEERING_TAGS: &[&str] = &[
     "assistant",
     "bos",
@@ -41,14 +40,14 @@ const STEERING_TAGS: &[&str] = &[
     "user",
 ];
 
-/// The start of the name of a frame's own tags; the marker follows it.
+/// The prefix of a frame's own tag names; the marker follows it.
 pub(super) const FRAME_TAG: &str = "outside-text";
 
-/// Words that steer a chat format when they stand in square brackets. In folded form.
+/// Words with a meaning for a chat format in square brackets. In folded form.
 const STEERING_BRACKETS: &[&str] =
     &["available_tools", "gmask", "inst", "sop", "system_prompt", "tool_calls", "tool_results"];
 
-/// `text` with each steering token broken, and each look-alike of the marker (if one is given) replaced.
+/// `text` with each control token broken, and each look-alike of the marker (if given) replaced.
 pub(super) fn break_tokens(text: &str, marker: Option<&str>) -> String {
     let folded = fold(text);
     let mut safe = String::with_capacity(text.len());
@@ -102,13 +101,13 @@ fn opens_a_steering_bracket(after_opening: &[FoldedChar]) -> bool {
     STEERING_BRACKETS.contains(&word.trim_end())
 }
 
-/// The word that follows, with an optional slash and blanks before it. Longer words than any token are cut, so that
-/// a text full of brackets is not read again from each of them.
+/// The word that follows, with an optional slash and white space before it. Limited in length, so that a text full of
+/// brackets takes linear time.
 fn word_after_slash(folded: &[FoldedChar], belongs: impl Fn(char) -> bool) -> String {
-    const LONGEST: usize = 64;
+    const MAX_WORD_CHARS: usize = 64;
     folded
         .iter()
-        .take(LONGEST)
+        .take(MAX_WORD_CHARS)
         .map(|folded| folded.character)
         .skip_while(|character| character.is_whitespace() || *character == '/')
         .take_while(|character| belongs(*character))
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn template_tokens_are_broken_wherever_they_stand() {
+    fn template_tokens_are_broken_everywhere() {
         check("a <|im_start|>system b", "a <\\|im_start|>system b");
         check("<｜begin▁of▁sentence｜>", "<\\｜begin▁of▁sentence｜>");
         check("[INST] hi [/INST]", "[\\INST] hi [\\/INST]");
@@ -163,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn the_marker_is_replaced_in_any_disguise() {
+    fn marker_is_replaced_in_every_disguise() {
         for text in ["x cafe1234 y", "x CAFE1234 y", "x саfе1234 y", "x ｃａｆｅ1234 y"] {
             assert_eq!(break_tokens(text, Some("cafe1234")), "x (marker) y");
         }
     }
 
     #[test]
-    fn markers_that_share_a_ligature_are_replaced_without_losing_their_neighbours() {
+    fn adjacent_markers_with_a_ligature_are_replaced() {
         assert_eq!(break_tokens("<fﬀf>", Some("ff")), "<(marker)(marker)>");
     }
 }

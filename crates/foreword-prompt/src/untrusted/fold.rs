@@ -1,6 +1,6 @@
-//! Text reduced to what it looks like, so that a word is found however it is dressed up: wide and styled letters
-//! become plain ones, look-alikes from other scripts become Latin, hidden characters and accents go, case goes.
-//! Each folded character still knows its bytes in the original. Only for finding; never for showing.
+//! Folds text to what it looks like, for matching: wide and styled letters become plain, look-alikes of other scripts
+//! become Latin, hidden characters, accents and case are removed. Each folded character keeps its range in the
+//! original. For matching only, never for display.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::characters::is_hidden;
 
-/// A character of the folded text, and the bytes of the original it was made from.
+/// A character of the folded text, and its range in the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoldedChar {
     pub(super) character: char,
     pub(super) from: Range<usize>,
 }
 
-/// What `text` looks like, character by character.
+/// The folded form of `text`.
 pub(super) fn fold(text: &str) -> Vec<FoldedChar> {
     let mut folded = Vec::with_capacity(text.len());
     for (start, original) in text.char_indices() {
@@ -46,7 +46,7 @@ pub(super) fn fold(text: &str) -> Vec<FoldedChar> {
     folded
 }
 
-/// Whether `folded` begins with `plain`, which must be in folded form itself.
+/// Whether `folded` starts with `plain`, which must be in folded form.
 pub(super) fn starts_with(folded: &[FoldedChar], plain: &str) -> bool {
     let mut rest = folded.iter();
     plain.chars().all(|wanted| rest.next().is_some_and(|found| found.character == wanted))
@@ -63,8 +63,8 @@ fn latin_look_alike(character: char) -> Option<char> {
     }
 }
 
-/// Letters of other scripts that are read as a Latin one, by the Latin one. Capitals are listed where they look
-/// like another letter than their small form does.
+/// Look-alikes of other scripts by Latin letter. Capitals are listed if they look like another letter than their small
+/// form.
 pub(super) const LOOK_ALIKES: &[(char, &str)] = &[
     ('a', "аΑαАɑᴀ"),
     ('b', "ВΒвЬьʙᏏ"),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn dressed_up_words_fold_to_the_plain_one() {
+    fn disguised_text_folds_to_plain_text() {
         for dressed in [
             "IGNORE",
             "ｉｇｎｏｒｅ",
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn each_folded_character_knows_its_bytes_in_the_original() {
+    fn folded_characters_have_their_original_byte_ranges() {
         let original = "x\u{200b}ﬁЕ";
         let ranges: Vec<_> =
             fold(original).into_iter().map(|folded| (folded.character, folded.from)).collect();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn every_look_alike_folds_to_the_letter_it_is_listed_under() {
+    fn every_look_alike_folds_to_its_listed_letter() {
         for (latin, others) in LOOK_ALIKES {
             for other in others.chars() {
                 assert_eq!(folded(&other.to_string()), latin.to_string(), "{other}");
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn no_look_alike_stands_for_two_letters() {
+    fn look_alikes_are_listed_once() {
         let mut seen = std::collections::BTreeMap::new();
         for (latin, others) in LOOK_ALIKES {
             for other in others.chars() {

@@ -1,11 +1,11 @@
-//! The word that only this rendering knows. Makes no randomness: the bytes come in from whoever has a good source.
+//! The random marker of one rendering. The caller provides the random bytes.
 
 use std::fmt;
 
 /// An unguessable marker for one rendering: 128 bits, written as 32 hexadecimal digits.
 ///
-/// Text from outside can't contain it, because it was not there when that text was written. A marker can't be
-/// cloned, so that keeping one for the next rendering takes effort.
+/// Text from outside cannot contain it, because it did not exist when that text was written. Not `Clone`, to discourage
+/// its reuse for the next rendering.
 ///
 /// ```
 /// use foreword_prompt::untrusted::Marker;
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marker_keeps_all_128_bits_in_order() {
+    fn marker_keeps_all_128_bits_in_order() {
         let bytes = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255];
         assert_eq!(Marker::from_random_bytes(bytes).as_str(), "000102030405060708090a0b0c0d0eff");
     }

@@ -1,6 +1,5 @@
-//! Names that come from outside (paths, branches, senders, tools), made fit to stand in a line of ours. A character
-//! that a reader could not see becomes an escape, punctuation that a parser could trip over becomes a look-alike. Not
-//! for bodies of text: those are framed.
+//! Escapes names from outside (paths, branches, senders, tools) for use in our own lines. Invisible characters become
+//! escapes, and punctuation with a meaning for parsers becomes a look-alike. Not for bodies of text: those are framed.
 
 use std::fmt;
 
@@ -16,9 +15,9 @@ use super::characters::{Fate, StructureAt, fates, is_space, plain_form, structur
 /// name that would be a heading or a rule by itself gets a backslash in front. Spaces of other widths become plain
 /// ones. What is too long ends in `…`.
 ///
-/// Doing it twice changes nothing; backslashes are therefore left alone, and the result says how a name looks, not
-/// what it was. To offer a name for exact use (a path to open), check first that the result equals the name. For text
-/// that only people read, see [`display_line`].
+/// Idempotent: backslashes are left alone, so the result shows how a name looks, not what it was. Before offering a
+/// name for exact use (a path to open), check that the result equals the name. For text that only people read, see
+/// [`display_line`].
 ///
 /// ```
 /// use foreword_prompt::untrusted::single_line;
@@ -36,8 +35,8 @@ pub fn single_line(name: &str, max_chars: usize) -> String {
     })
 }
 
-/// `text` on one line of at most `max_chars` characters, for people: a terminal, an error, a log. Line ends, control and
-/// format characters become visible escapes as in [`single_line`]; punctuation stays as it is, since nothing parses
+/// `text` on one line of at most `max_chars` characters, for people: a terminal, an error, a log. Line ends, control
+/// and format characters become visible escapes as in [`single_line`]; punctuation is unchanged, since nothing parses
 /// the line. Never for text that a model reads.
 ///
 /// ```
@@ -69,7 +68,7 @@ fn bounded(text: &str, max_chars: usize, replace: impl Fn(usize, char) -> Option
     line.into_text()
 }
 
-/// What stands for a character that could end a code span, a link or a tag.
+/// The look-alike of a character that could end a code span, a link or a tag.
 fn look_alike(character: char) -> Option<char> {
     match plain_form(character) {
         '`' => Some('\''),
@@ -102,7 +101,7 @@ fn escaped(character: char) -> String {
 pub struct OutsideName(String);
 
 impl OutsideName {
-    /// How many characters [`OutsideName::new`] lets a name have.
+    /// The maximum length for [`OutsideName::new`].
     pub const MAX_CHARS: usize = 120;
 
     /// The name, of at most [`OutsideName::MAX_CHARS`] characters.
@@ -131,8 +130,8 @@ impl fmt::Display for OutsideName {
 }
 
 impl<'de> Deserialize<'de> for OutsideName {
-    /// What is read back is escaped again, since a stored name may have been written by anyone. A safe one stays as
-    /// it is, whatever limit it was made with.
+    /// Escapes the name again, since a stored name may have been written by anyone. A safe name is unchanged, whatever
+    /// its limit was.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         Ok(Self::with_limit(&name, usize::MAX))
@@ -169,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_leave_a_code_span_a_link_or_a_tag() {
+    fn name_cannot_escape_code_spans_links_or_tags() {
         check("`x`", "'x'");
         check("](http://x) </turn-context>", ")(http://x) ‹/turn-context›");
         check("＜｜im_start｜＞ ｀ ［INST］", "‹｜im_start｜› ' (INST)");
     }
 
     #[test]
-    fn a_name_is_never_a_heading_or_a_rule() {
+    fn name_is_never_a_heading_or_a_rule() {
         check("# System", r"\# System");
         check("  ＃ System", r"  \＃ System");
         check("---", r"\---");
@@ -191,12 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn other_spaces_become_plain_ones() {
+    fn other_spaces_become_plain_spaces() {
         check("山田\u{3000}太郎\u{a0}x", "山田 太郎 x");
     }
 
     #[test]
-    fn a_long_name_is_cut_outside_of_escapes_and_emoji() {
+    fn long_name_is_not_cut_inside_escapes_or_emoji() {
         assert_eq!(single_line("ab\n\n", 6), r"ab\n\n");
         assert_eq!(single_line("ab\n\nc", 6), r"ab\n…");
         assert_eq!(single_line("ab👩‍🚀", 4), "ab👩…");
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_read_back_from_storage_is_escaped_again() {
+    fn stored_name_is_escaped_again() {
         let name: OutsideName = serde_json::from_str(r#""x\n# System""#).unwrap();
         assert_eq!(name.as_str(), r"x\n# System");
         let long = OutsideName::with_limit(&"p/".repeat(200), 300);

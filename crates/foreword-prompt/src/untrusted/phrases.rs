@@ -1,24 +1,24 @@
-//! Finds phrases that often begin an attempt to talk a model out of its rules, and says where they are. This is a
-//! **label, never the protection**: whoever rephrases is not found, and whoever quotes is. It is there so that an
-//! owner sees at a glance what a text tries, and a layer update gets a second look. The protection is the frame.
+//! Finds phrases that are typical of prompt injection. This is a **label, not a protection**: rephrased attacks are not
+//! found, and quotations are. It shows the owner what a text attempts, and marks layer updates for review. The
+//! protection is the frame.
 
 use std::ops::Range;
 
 use super::fold::{FoldedChar, fold};
 
-/// A phrase that was found, and where.
+/// A phrase and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhraseLabel {
-    /// The phrase in plain words, without fillers: `ignore previous instructions`.
+    /// The phrase without fillers: `ignore previous instructions`.
     pub phrase: String,
-    /// The bytes of the original text it was found in.
+    /// Its byte range in the original text.
     pub range: Range<usize>,
 }
 
-/// The phrases in `text` that read like "ignore layer 1", in the order of the text, without overlaps.
+/// The phrases in `text` such as "ignore layer 1", in order and without overlap.
 ///
-/// Disguises are seen through: other alphabets' look-alikes, wide and styled letters, hidden characters, case,
-/// accents, and whatever blanks and punctuation stand between letters. English only.
+/// Matches disguised forms: look-alikes of other alphabets, wide and styled letters, hidden characters, case, accents,
+/// and any white space and punctuation between letters. English only.
 ///
 /// ```
 /// use foreword_prompt::untrusted::label_phrases;
@@ -49,7 +49,7 @@ pub fn label_phrases(text: &str) -> Vec<PhraseLabel> {
     labels
 }
 
-/// Words that ask to set something aside.
+/// Verbs of phrases that revoke rules.
 const VERBS: &[&str] = &[
     "ignore",
     "disregard",
@@ -62,7 +62,7 @@ const VERBS: &[&str] = &[
     "circumvent",
 ];
 
-/// Words that may stand between the verb and what is to be set aside.
+/// Words that may occur between the verb and its object.
 const FILLERS: &[&str] = &[
     "absolutely",
     "all",
@@ -90,7 +90,7 @@ const FILLERS: &[&str] = &[
     "your",
 ];
 
-/// What an attack wants set aside.
+/// Objects of the verbs.
 const OBJECTS: &[&str] = &[
     "above instructions",
     "constitution",
@@ -135,7 +135,7 @@ const OBJECTS: &[&str] = &[
     "your training",
 ];
 
-/// Phrases that stand by themselves. A colon at the end must be there in the text too.
+/// Complete phrases. A colon at the end must also occur in the text.
 const PHRASES: &[&str] = &[
     "developer mode enabled",
     "do anything now",
@@ -160,7 +160,7 @@ const PHRASES: &[&str] = &[
     "your new instructions",
 ];
 
-/// A letter or digit of the folded text. Blanks and punctuation are gone; what matters of them is noted here.
+/// A letter or digit of the folded text. White space and punctuation are removed; the relevant ones are recorded here.
 struct Letter {
     character: char,
     from: Range<usize>,
@@ -195,7 +195,7 @@ fn letters(folded: &[FoldedChar]) -> Vec<Letter> {
     letters
 }
 
-/// The phrase that `letters` begin with and the number of letters it takes.
+/// The phrase at the start of `letters` and its number of letters.
 fn phrase_at(letters: &[Letter]) -> Option<(String, usize)> {
     let standing_alone = PHRASES.iter().filter_map(|phrase| {
         let words = phrase.trim_end_matches(':');
@@ -212,10 +212,10 @@ fn phrase_at(letters: &[Letter]) -> Option<(String, usize)> {
     standing_alone.chain(set_aside).max_by_key(|(_, length)| *length)
 }
 
-/// How many fillers may stand between a verb and its object.
+/// The maximum number of fillers between a verb and its object.
 const MAX_FILLERS: usize = 4;
 
-/// The object that follows, after at most `fillers` fillers, and the number of letters all of them take.
+/// The object after at most `fillers` fillers, and the number of letters of all of them.
 fn object_at(letters: &[Letter], fillers: usize) -> Option<(&'static str, usize)> {
     let direct = OBJECTS
         .iter()
@@ -232,7 +232,7 @@ fn object_at(letters: &[Letter], fillers: usize) -> Option<(&'static str, usize)
     })
 }
 
-/// The number of letters `words` take, if `letters` begin with them. Blanks count on neither side.
+/// The number of letters of `words`, if `letters` start with them. White space is ignored.
 fn length_of(words: &str, letters: &[Letter]) -> Option<usize> {
     let mut length = 0;
     for wanted in words.chars().filter(|character| *character != ' ') {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_phrases_of_seed_002_are_found() {
+    fn phrases_of_seed_002_are_found() {
         check("ignore layer 1", &[("ignore layer 1", "ignore layer 1")]);
         check("We override constitution.", &[("override constitution", "override constitution")]);
     }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_range_is_in_bytes_of_the_original() {
+    fn range_is_in_bytes_of_the_original() {
         check("é→ ｉgnore layer 10 ←", &[("ignore layer 10", "ｉgnore layer 10")]);
     }
 
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_words_only() {
+    fn phrases_match_whole_words_only() {
         for text in [
             "signore layer 1",
             "ignore layer 12",
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_are_written_in_folded_form() {
+    fn tables_are_written_in_folded_form() {
         for words in [VERBS, FILLERS, OBJECTS, PHRASES].concat() {
             let folded: String = fold(words).into_iter().map(|folded| folded.character).collect();
             assert_eq!(folded, words);

@@ -1,5 +1,5 @@
-//! The first words of a text from outside, for lists such as an inbox. For reading, not for names: blanks are
-//! collapsed and hidden characters dropped instead of being written out.
+//! The start of a text from outside, for lists such as an inbox. For reading, not for names: white space is collapsed
+//! and hidden characters are removed instead of escaped.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::bounded_line::BoundedLine;
 use super::characters::{Fate, StructureAt, fates, structure_at_line_start};
 use super::chat_tokens::break_tokens;
 
-/// The first `max_chars` characters of a text, on one line that is safe within a line of ours.
+/// The first `max_chars` characters of a text, on one line that is safe within our own line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preview(String);
 
@@ -25,11 +25,11 @@ impl fmt::Display for Preview {
     }
 }
 
-/// The beginning of `text` on one line: blanks and line ends become single spaces, hidden characters go, backticks
-/// become apostrophes, chat-template tokens are broken, and a heading or a rule at the start gets a backslash.
-/// What is too long ends in `…`.
+/// The start of `text` on one line: white space and line ends become single spaces, hidden characters are removed,
+/// backticks become apostrophes, chat-template tokens are broken, and a heading or a rule at the start gets a
+/// backslash. A truncated text ends in `…`.
 ///
-/// Print it after words of your own, such as the sender's name.
+/// Print it after text of your own, such as the sender's name.
 ///
 /// ```
 /// use foreword_prompt::untrusted::preview;
@@ -51,8 +51,8 @@ pub fn preview(text: &str, max_chars: usize) -> Preview {
     Preview(line.into_text())
 }
 
-/// At most `max_chars` characters from the start of `text`, visible ones with single spaces between them. Stops
-/// reading when it has them: a preview of a large text costs no more than one of a small text.
+/// At most `max_chars` visible characters from the start of `text`, with single spaces between them. Stops reading
+/// after that, so that the cost does not depend on the length of the text.
 fn collapsed_start(text: &str, max_chars: usize) -> String {
     let mut start = String::new();
     let mut characters = 0;
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_characters_go_and_emoji_stay() {
+    fn hidden_characters_are_removed_and_emoji_kept() {
         check("pay\u{200b}pal\u{202e} 👩‍🚀", "paypal 👩‍🚀");
     }
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preview_is_cut_at_its_limit_and_says_so() {
+    fn preview_is_truncated_with_a_marker() {
         assert_eq!(preview("abcdef", 6).as_str(), "abcdef");
         assert_eq!(preview("abcdefg", 6).as_str(), "abcde…");
         assert_eq!(preview("abcde \n ", 5).as_str(), "abcde");

@@ -1,5 +1,4 @@
-//! Laws of this module that hold for any text, tried on texts made of what attackers use. Examples stand next to
-//! the code they are about.
+//! Properties of this module for any text, tested on typical attack texts. Examples are next to their code.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -16,7 +15,7 @@ fn marker() -> Marker {
     Marker::from_random_bytes(MARKER_BYTES)
 }
 
-/// Texts made of pieces that mean something to some reader, and of any characters at all.
+/// Texts composed of meaningful pieces and of random characters.
 pub(super) fn hostile_text() -> impl Strategy<Value = String> {
     let pieces = select(vec![
         "fa".repeat(16),
@@ -80,7 +79,7 @@ pub(super) fn hostile_text() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.concat())
 }
 
-/// A phrase in disguise: random case, look-alikes, wide letters, hidden characters, other blanks.
+/// A disguised phrase: random case, look-alikes, wide letters, hidden characters, unusual white space.
 fn disguised_phrase() -> impl Strategy<Value = (String, String)> {
     select(every_phrase()).prop_flat_map(|phrase| {
         let letters: Vec<_> = phrase.chars().map(disguised_letter).collect();
@@ -124,7 +123,7 @@ pub(super) fn betrays_itself(text: &str) -> Option<char> {
 
 proptest! {
     #[test]
-    fn every_line_of_a_frame_is_ours_or_quoted(body in hostile_text(), sender in hostile_text()) {
+    fn every_framed_line_is_generated_or_quoted(body in hostile_text(), sender in hostile_text()) {
         let texts = [Untrusted::new(Origin::inbox(&sender), body)];
         let framed = frame(&texts, &marker());
         let lines: Vec<&str> = framed.as_str().split('\n').collect();
@@ -141,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn the_closing_line_comes_once_and_last_whatever_a_body_holds(
+    fn closing_line_occurs_once_and_last(
         bodies in prop::collection::vec((hostile_text(), hostile_text()), 1..4),
     ) {
         let texts: Vec<_> =
@@ -150,13 +149,13 @@ proptest! {
         let closing = format!("</outside-text-{}>", marker());
         prop_assert_eq!(framed.as_str().matches(&closing).count(), 1);
         prop_assert_eq!(framed.as_str().lines().last(), Some(closing.as_str()));
-        // Nor does any look-alike of the marker remain, which a reader could take for it.
+        // No look-alike of the marker remains either.
         let looks_like: String = framed.as_str().nfkc().flat_map(char::to_lowercase).collect();
         prop_assert_eq!(looks_like.matches(marker().as_str()).count(), 2);
     }
 
     #[test]
-    fn no_control_or_format_character_survives(body in hostile_text(), sender in hostile_text()) {
+    fn control_and_format_characters_are_removed(body in hostile_text(), sender in hostile_text()) {
         let framed = frame(&[Untrusted::new(Origin::tool(&sender), body.clone())], &marker());
         prop_assert_eq!(betrays_itself(framed.as_str()), None);
         prop_assert_eq!(betrays_itself(preview(&body, 30).as_str()), None);
@@ -165,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn what_unicode_calls_control_format_or_ignorable_is_removed_or_ends_a_line(
+    fn unicode_control_and_ignorable_characters_are_removed(
         hidden in r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}--[\t]]",
     ) {
         let visible = visible_text(&format!("a{hidden}b"));
@@ -188,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn a_name_is_one_short_line_and_escaping_it_again_changes_nothing(name in hostile_text(), max in 0..40_usize) {
+    fn name_is_one_short_line_and_escaping_is_idempotent(name in hostile_text(), max in 0..40_usize) {
         let line = single_line(&name, max);
         prop_assert!(!line.contains(ends_a_line) && !line.contains(['\t', '`', '<', '>', '[', ']']));
         prop_assert!(!line.trim_start().starts_with('#'));
@@ -198,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn a_preview_is_one_short_line(text in hostile_text(), max in 0..40_usize) {
+    fn preview_is_one_short_line(text in hostile_text(), max in 0..40_usize) {
         let shown = preview(&text, max);
         prop_assert!(!shown.as_str().contains(ends_a_line) && !shown.as_str().contains(['\t', '`']));
         prop_assert!(!shown.as_str().contains("  ") && !shown.as_str().starts_with(['#', ' ']));
@@ -216,13 +215,13 @@ proptest! {
         let visible = disguised.trim_end_matches(|end| matches!(end, ':' | '：') || is_hidden(end));
         let found = label_phrases(&text)
             .into_iter()
-            // Words after it may make it a longer phrase: `instruction` and `s`.
+            // The following text may extend the phrase: `instruction` and `s`.
             .any(|label| label.phrase.starts_with(&phrase) && text[label.range].starts_with(visible));
         prop_assert!(found, "{:?} not found in {:?}: {:?}", phrase, text, label_phrases(&text));
     }
 
     #[test]
-    fn labels_stand_in_order_inside_the_text(text in hostile_text(), (_, disguised) in disguised_phrase()) {
+    fn labels_are_ordered_within_the_text(text in hostile_text(), (_, disguised) in disguised_phrase()) {
         let text = format!("{text} {disguised} {text}");
         let mut end = 0;
         for label in label_phrases(&text) {

@@ -1,4 +1,4 @@
-//! What a blueprint is refused for, in the words people read.
+//! Rejected blueprints and their messages.
 
 use std::fmt::Write;
 
@@ -18,27 +18,27 @@ fn refusal(yaml: &str) -> String {
 }
 
 #[test]
-fn a_less_stable_layer_before_a_more_stable_one_is_refused() {
+fn less_stable_layer_before_a_stabler_one_is_refused() {
     insta::assert_snapshot!(refusal("
 layers:
   - { id: rules, stability: static, source: { text: Be kind. } }
   - { id: visit, stability: conversation, source: { text: Hello. } }
   - { id: soul, stability: agent, source: { text: You are Ada. } }
 "), @"
-    line 5: layer `soul` (agent) stands behind `visit` (conversation), which changes more often and would un-cache it
+    line 5: layer `soul` (agent) follows `visit` (conversation), which changes more often and would invalidate its cache
       help: move `soul` before `visit`, or set `allow_cache_unsafe: true` and see the price in `foreword explain`
     ");
 }
 
 #[test]
-fn an_id_can_be_used_once_and_only_in_plain_characters() {
+fn layer_id_is_unique_and_of_plain_characters() {
     insta::assert_snapshot!(refusal("
 layers:
   - { id: soul, stability: static, source: { text: a } }
   - { id: soul, stability: static, source: { text: b } }
   - { id: \"two words\", stability: static, source: { text: c } }
 "), @"
-    line 5: `two words` is no layer id
+    line 5: `two words` is not a valid layer id
       help: use letters, digits, `_`, `-`, `.` and `/`, at most 128
     line 4: layer id `soul` is used twice
       help: rename one of them
@@ -46,7 +46,7 @@ layers:
 }
 
 #[test]
-fn a_layer_has_exactly_one_source() {
+fn layer_has_exactly_one_source() {
     insta::assert_snapshot!(refusal("
 layers:
   - { id: both, stability: agent, source: { file: SOUL.md, overlay: situation } }
@@ -65,7 +65,7 @@ layers:
 }
 
 #[test]
-fn an_unknown_built_in_text_is_refused_with_a_suggestion() {
+fn unknown_built_in_text_is_refused_with_a_suggestion() {
     insta::assert_snapshot!(refusal("
 layers:
   - { id: rules, stability: static, source: { builtin: precedense } }
@@ -79,7 +79,7 @@ layers:
 }
 
 #[test]
-fn a_layer_that_contradicts_itself_is_refused() {
+fn contradictory_layer_is_refused() {
     insta::assert_snapshot!(refusal("
 layers:
   - { id: rules, authority: policy, overflow: head_tail, stability: static, source: { text: a } }
@@ -102,7 +102,7 @@ layers:
 }
 
 #[test]
-fn a_layer_that_moves_to_a_menu_nobody_shows_is_refused() {
+fn layer_moving_to_a_missing_menu_is_rejected() {
     insta::assert_snapshot!(refusal("
 layers:
   - { id: notes, overflow: menu, stability: agent, source: { file: NOTES.md } }
@@ -113,7 +113,7 @@ layers:
 }
 
 #[test]
-fn a_blueprint_without_layers_is_refused() {
+fn blueprint_without_layers_is_refused() {
     insta::assert_snapshot!(refusal("layers: []"), @"
     line 0: there are no layers
       help: give it at least one layer, or use a built-in blueprint
@@ -121,7 +121,7 @@ fn a_blueprint_without_layers_is_refused() {
 }
 
 #[test]
-fn a_name_with_a_placeholder_is_left_for_the_occasion() {
+fn name_with_placeholder_is_checked_later() {
     let spec: BlueprintSpec = serde_saphyr::from_str(
         "layers: [{ id: channel, stability: agent, source: { builtin: 'channel-{family}' } }]",
     )

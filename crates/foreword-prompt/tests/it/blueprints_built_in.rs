@@ -1,4 +1,4 @@
-//! The five built-in blueprints are sound, and say what the design says of them.
+//! The five built-in blueprints are valid and match the design.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn ids(name: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_built_in_blueprint_stands_in_cache_order_under_unique_ids() {
+fn built_in_blueprints_have_cache_order_and_unique_ids() {
     for blueprint in all() {
         let name = &blueprint.name;
         assert!(!blueprint.allow_cache_unsafe, "{name}");
@@ -36,7 +36,7 @@ fn policy_is_never_cut_in_any_built_in_blueprint() {
 }
 
 #[test]
-fn the_five_blueprints_have_the_layers_the_design_names() {
+fn five_blueprints_have_their_designed_layers() {
     assert_eq!(
         ids("gateway"),
         [
@@ -61,7 +61,7 @@ fn the_five_blueprints_have_the_layers_the_design_names() {
 }
 
 #[test]
-fn only_layers_6_to_9_of_the_sovereign_are_the_agents_to_edit() {
+fn only_sovereign_layers_6_to_9_are_mutable() {
     for blueprint in all() {
         for layer in &blueprint.layers {
             let editable =
@@ -72,7 +72,7 @@ fn only_layers_6_to_9_of_the_sovereign_are_the_agents_to_edit() {
 }
 
 #[test]
-fn a_layer_that_says_nothing_of_trust_needs_what_its_files_need_or_full_trust() {
+fn layer_without_trust_defaults_to_files_or_full() {
     let written = |source: &str| {
         let yaml = format!("layers: [{{ id: x, stability: agent, source: {source} }}]");
         Blueprint::from_spec("mine", &serde_saphyr::from_str(&yaml).unwrap()).unwrap().layers.remove(0)

@@ -1,10 +1,10 @@
-//! The laws of the budget, over random layers: never passed, and every layer's own rule kept.
+//! Properties of the budget, over random layers: never exceeded, and every layer's own limits observed.
 
 use foreword_prompt::error::PromptError;
 use foreword_prompt::layer::{Authority, Dynamic, Fit, Layer, Overflow, Source, Stability};
 use foreword_prompt::prompt::TurnPlacement;
 use foreword_prompt::report::{Report, View};
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -58,7 +58,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// With layers that move to a menu, and a menu that may be there or not.
+    /// With layers that move to a menu, and an optional menu.
     fn any_scene_with_a_menu()(
         mut scene in any_scene(),
         moving in proptest::collection::vec((0u8..=100, 0usize..30), 0..3),
@@ -77,7 +77,7 @@ prop_compose! {
     }
 }
 
-/// The scene with the limit that counts at `limit`.
+/// The scene with the effective limit `limit`.
 fn limited(scene: &Scene, limit: usize) -> Scene {
     let mut scene = scene.clone();
     match scene.budget.window.filter(|window| *window < scene.budget.tokens) {
@@ -122,17 +122,17 @@ fn check_least(scene: &Scene) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn what_a_refusal_says_is_needed_is_enough_and_no_less_would_be(scene in any_scene()) {
+    fn reported_minimum_budget_is_exact(scene in any_scene()) {
         check_least(&scene)?;
     }
 
     #[test]
-    fn what_is_needed_with_a_menu_is_enough_and_no_less_would_be(scene in any_scene_with_a_menu()) {
+    fn reported_minimum_budget_is_exact_with_a_menu(scene in any_scene_with_a_menu()) {
         check_least(&scene)?;
     }
 
     #[test]
-    fn a_prompt_never_passes_its_limit_or_is_refused_with_names_and_sizes(scene in any_scene()) {
+    fn prompt_fits_its_limit_or_is_rejected(scene in any_scene()) {
         let limit = scene.budget.limit();
         match scene.build() {
             Ok(prompt) => {
@@ -142,8 +142,8 @@ proptest! {
                 prop_assert_eq!(report.budget.limit, limit);
             }
             Err(PromptError::LayerTooLarge { tokens, limit, .. }) => prop_assert!(tokens > limit),
-            Err(PromptError::DoesNotFit { tokens, limit: told, layers, .. }) => {
-                prop_assert_eq!(told, limit);
+            Err(PromptError::DoesNotFit { tokens, limit: reported_limit, layers, .. }) => {
+                prop_assert_eq!(reported_limit, limit);
                 prop_assert!(tokens > limit && !layers.is_empty());
                 prop_assert!(layers.is_sorted_by(|one, next| one.tokens >= next.tokens));
             }
@@ -153,7 +153,7 @@ proptest! {
     #[test]
     fn every_layer_keeps_its_own_rule(scene in any_scene()) {
         let Ok(prompt) = scene.build() else { return Ok(()) };
-        let separator = Counter::Estimate.get().count(&prompt.facts.separator);
+        let separator = Tokenizer::Estimate.get().count(&prompt.facts.separator);
         for segment in &prompt.frozen.segments {
             let (fit, cut) = (segment.layer.fit, segment.cut.is_some());
             prop_assert!(segment.tokens <= fit.max_tokens.unwrap_or(usize::MAX), "{:?}", segment.layer.id);
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn a_layer_is_cut_only_after_every_less_important_one(
+    fn less_important_layers_are_cut_first(
         parts in proptest::collection::vec((0u8..100, 30usize..60), 2..6),
         budget in 100usize..2_000,
     ) {

@@ -1,6 +1,6 @@
-//! What happens to layers that do not fit, case by case.
+//! Layers that do not fit, case by case.
 
-use foreword_prompt::budget::Budget;
+use foreword_prompt::budget::TokenBudget;
 use foreword_prompt::layer::{Authority, Fit, Layer, Overflow, Stability};
 use foreword_prompt::report::View;
 
@@ -25,7 +25,7 @@ fn cut_under(layers: &[Layer], budget: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_lowest_priority_is_cut_first_and_of_equals_the_last() {
+fn lowest_priority_is_cut_first_and_later_equals_first() {
     let text = lines(30);
     let weight = Scene::layers(vec![layer("one", Stability::Agent, &text)]).prompt().tokens();
     let ranked =
@@ -38,7 +38,7 @@ fn the_lowest_priority_is_cut_first_and_of_equals_the_last() {
 }
 
 #[test]
-fn a_layer_at_its_minimum_passes_the_cut_on_to_the_next() {
+fn layer_at_its_minimum_passes_the_cut_on() {
     let spared = fitting("spared", &lines(30), |fit| (fit.priority, fit.min_tokens) = (10, 150));
     let scene = Scene::layers(vec![spared, with_priority("other", 50, &lines(30))]).budget(300);
     let (spared, other) = (scene.layer("spared"), scene.layer("other"));
@@ -51,7 +51,7 @@ fn a_layer_at_its_minimum_passes_the_cut_on_to_the_next() {
 }
 
 #[test]
-fn a_minimum_holds_even_where_whole_lines_would_go_below_it() {
+fn minimum_overrides_cutting_at_whole_lines() {
     let long_line = "harbour ".repeat(200);
     let text = format!("short\n{long_line}\n{long_line}\nshort");
     let spared = fitting("spared", &text, |fit| (fit.priority, fit.min_tokens) = (10, 100));
@@ -61,7 +61,7 @@ fn a_minimum_holds_even_where_whole_lines_would_go_below_it() {
 }
 
 #[test]
-fn a_layer_keeps_to_its_own_maximum_in_an_empty_budget_too() {
+fn layer_maximum_applies_in_an_empty_budget() {
     let limited = fitting("limited", &lines(30), |fit| fit.max_tokens = Some(100));
     let layer = Scene::layers(vec![limited]).layer("limited");
     assert_eq!(layer.status, "cut");
@@ -69,7 +69,7 @@ fn a_layer_keeps_to_its_own_maximum_in_an_empty_budget_too() {
 }
 
 #[test]
-fn a_layer_that_may_not_be_cut_is_an_error_with_its_sizes() {
+fn uncuttable_layer_is_an_error_with_its_sizes() {
     let strict =
         fitting("strict", &lines(30), |fit| (fit.overflow, fit.max_tokens) = (Overflow::Reject, Some(50)));
     let error = Scene::layers(vec![strict]).build().unwrap_err();
@@ -80,7 +80,7 @@ fn a_layer_that_may_not_be_cut_is_an_error_with_its_sizes() {
 }
 
 #[test]
-fn policy_is_never_cut_and_the_refusal_names_layers_and_sizes() {
+fn policy_is_never_cut_and_error_names_sizes() {
     let mut policy = fitting("rules", &lines(30), |fit| fit.overflow = Overflow::Reject);
     policy.authority = Authority::Policy;
     let layers =
@@ -92,7 +92,7 @@ fn policy_is_never_cut_and_the_refusal_names_layers_and_sizes() {
     raise `prompt.budget.tokens`, or shorten `rules`
     ");
     let mut small = scene;
-    small.budget = Budget { tokens: 30_000, window: Some(200), history: 0 };
+    small.budget = TokenBudget { tokens: 30_000, window: Some(200), history: 0 };
     let error = small.build().unwrap_err();
     insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"
     the prompt does not fit: needs at least 334 tokens, the model's context window is 200; the layers that can't be cut further are `rules` (300), `story` (18), `now` (3)
@@ -101,13 +101,13 @@ fn policy_is_never_cut_and_the_refusal_names_layers_and_sizes() {
 }
 
 #[test]
-fn the_smaller_of_budget_and_window_counts() {
+fn smaller_of_budget_and_window_applies() {
     for (tokens, window, limit) in [(500, None, 500), (500, Some(300), 300), (300, Some(500), 300)] {
         let mut scene = Scene::layers(vec![
             layer("story", Stability::Agent, &lines(60)),
             layer("now", Stability::Turn, "It is late."),
         ]);
-        scene.budget = Budget { tokens, window, history: 0 };
+        scene.budget = TokenBudget { tokens, window, history: 0 };
         let report = scene.report(View::Principal);
         assert_eq!(report.budget.limit, limit);
         assert!((limit - 30..=limit).contains(&report.tokens.total), "{} of {limit}", report.tokens.total);

@@ -1,10 +1,10 @@
-//! The same inputs give the same bytes, and every byte belongs to exactly one layer.
+//! Assembly is deterministic, and every byte belongs to exactly one layer.
 
 use foreword_prompt::layer::{Layer, Stability};
 use foreword_prompt::prompt::TurnPlacement;
 use foreword_prompt::report::{Report, View};
 use foreword_prompt::text::ContentHash;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -42,7 +42,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn the_same_inputs_give_the_same_bytes(scene in any_scene()) {
+    fn assembly_is_deterministic(scene in any_scene()) {
         let (one, other) = (scene.prompt(), scene.clone().prompt());
         prop_assert_eq!(&one, &other);
         prop_assert_eq!(one.text(), other.text());
@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn hashes_name_the_bytes_and_the_fingerprint_the_frozen_text(scene in any_scene()) {
+    fn hashes_match_segments_and_the_fingerprint_the_frozen_text(scene in any_scene()) {
         let prompt = scene.prompt();
         prop_assert_eq!(prompt.frozen.fingerprint, ContentHash::of(&prompt.frozen.text));
         for segment in &prompt.frozen.segments {
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn no_layer_is_a_bare_heading(scene in any_scene()) {
+    fn layer_is_never_a_bare_heading(scene in any_scene()) {
         let prompt = scene.prompt();
         let texts = prompt.frozen.segments.iter().map(|one| &prompt.frozen.text[one.range.clone()]);
         let segments = prompt.frozen.segments.iter().chain(prompt.turn.iter().map(|one| &one.segment));
@@ -115,8 +115,8 @@ fn separators_headings_and_marks_are_in_the_count() {
     ];
     let mut scene = Scene::layers(layers);
     scene.blueprint.separator = "\n\n---\n\n".into();
-    scene.counter = Counter::O200kBase;
-    let count = |text: &str| Counter::O200kBase.get().count(text);
+    scene.counter = Tokenizer::O200kBase;
+    let count = |text: &str| Tokenizer::O200kBase.get().count(text);
     for placement in [TurnPlacement::Message, TurnPlacement::System] {
         scene.placement = placement;
         let report = scene.report(View::Principal);

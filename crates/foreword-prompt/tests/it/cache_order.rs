@@ -1,6 +1,6 @@
-//! Blocks and breakpoints: the physical order of layers, and what a provider is asked to keep.
+//! Blocks and breakpoints: the physical order of layers.
 
-use foreword_prompt::cache_plan::{MOST_BREAKPOINTS, breakpoints};
+use foreword_prompt::cache_plan::{MAX_BREAKPOINTS, breakpoints};
 use foreword_prompt::layer::{Layer, Stability};
 use foreword_prompt::prompt::CacheClass;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn classes(scene: &Scene) -> Vec<(CacheClass, String)> {
 }
 
 #[test]
-fn a_layer_behind_a_less_stable_one_is_cached_no_longer_than_that() {
+fn cache_class_never_increases_along_the_prompt() {
     let scene = Scene::of(
         "
 allow_cache_unsafe: true
@@ -39,14 +39,14 @@ layers:
 }
 
 #[test]
-fn layers_of_one_stability_keep_the_authors_order_in_one_block() {
+fn layers_of_one_stability_share_a_block() {
     let layers = ["b", "a", "c"].map(|id| layer(id, Stability::Agent, id)).to_vec();
     assert_eq!(classes(&Scene::layers(layers)), [(CacheClass::Agent, "b a c".to_owned())]);
 }
 
 proptest! {
     #[test]
-    fn breakpoints_are_few_cumulative_and_worth_their_while(
+    fn breakpoints_are_few_cumulative_and_above_the_minimum(
         parts in proptest::collection::vec((select(&FROZEN[..]), 1usize..30), 0..8),
         unsafe_order in any::<bool>(),
         min_cacheable in 0usize..900,
@@ -63,7 +63,7 @@ proptest! {
         scene.blueprint.allow_cache_unsafe = unsafe_order;
         let frozen = scene.prompt().frozen;
         let points = breakpoints(&frozen, min_cacheable);
-        prop_assert!(points.len() < MOST_BREAKPOINTS);
+        prop_assert!(points.len() < MAX_BREAKPOINTS);
         for point in &points {
             let before: usize = frozen.blocks[..=point.block].iter().map(|block| block.tokens).sum();
             prop_assert_eq!(point.tokens, before);

@@ -1,4 +1,4 @@
-//! Time passes in the turn's context and nowhere else.
+//! Time affects only the turn context.
 
 use foreword_prompt::layer::{Dynamic, Layer, Source, Stability};
 use foreword_prompt::occasion::{Moment, Occasion};
@@ -34,7 +34,7 @@ fn at(scene: &Scene, now: Moment) -> Scene {
     scene
 }
 
-/// `prompt` of `scene` with its clock set, by way of the short cut.
+/// `prompt` of `scene` with a new time, by the shortcut.
 fn moved(prompt: &Prompt, scene: &Scene) -> Option<Prompt> {
     prompt.at_time(&scene.occasion, scene.counter.get())
 }
@@ -52,7 +52,7 @@ proptest! {
     }
 
     #[test]
-    fn setting_the_clock_gives_the_prompt_that_building_anew_gives(
+    fn setting_the_clock_equals_a_new_build(
         one in any_moment(),
         other in any_moment(),
         budget in 500usize..1_300,
@@ -73,7 +73,7 @@ proptest! {
 }
 
 #[test]
-fn a_minute_later_needs_no_new_assembly() {
+fn clock_change_needs_no_new_assembly() {
     let scene = at(&gateway(), moment("Monday", "2026-11-16", "08:30"));
     let before = scene.prompt();
     let later = at(&scene, moment("Monday", "2026-11-16", "08:31"));
@@ -90,7 +90,7 @@ fn every_clock_of_a_blueprint_is_set() {
 }
 
 #[test]
-fn a_clock_that_was_cut_is_not_set_but_built_anew() {
+fn truncated_clock_requires_a_new_build() {
     let mut cut = clock("clock");
     cut.fit.max_tokens = Some(30);
     let scene = Scene::layers(vec![cut]);
@@ -102,7 +102,7 @@ fn a_clock_that_was_cut_is_not_set_but_built_anew() {
 }
 
 #[test]
-fn a_prompt_without_a_clock_is_the_same_at_any_time() {
+fn prompt_without_clock_is_the_same_at_any_time() {
     let scene = Scene::layers(vec![layer("one", Stability::Agent, "Be kind.")]);
     let occasion: Occasion = at(&scene, moment("Sunday", "2027-01-03", "23:59")).occasion;
     assert_eq!(scene.prompt().at_time(&occasion, scene.counter.get()), Some(scene.prompt()));

@@ -1,4 +1,4 @@
-//! Assembly through its public face: plan, materials, prompt, report. One binary, a module per idea.
+//! Tests of the public interface: plan, materials, prompt, report. One binary, one module per topic.
 
 #[cfg(test)]
 mod blueprint_refusals;
@@ -15,17 +15,17 @@ mod cache_order;
 #[cfg(test)]
 mod clock;
 #[cfg(test)]
-mod cutting;
-#[cfg(test)]
 mod memory_menu;
 #[cfg(test)]
-mod merging;
+mod merge;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]
 mod sovereign;
 #[cfg(test)]
 mod sovereign_situation;
+#[cfg(test)]
+mod truncation;
 #[cfg(test)]
 mod trust_filter;
 #[cfg(test)]

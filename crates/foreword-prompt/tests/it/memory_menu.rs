@@ -1,4 +1,4 @@
-//! The memory menu as part of a prompt: what moves there, what it costs, and how the menu itself gets shorter.
+//! The memory menu in a prompt: which layers move there, their cost, and how the menu is shortened.
 
 use foreword_prompt::layer::{Dynamic, FileSource, Layer, Overflow, Source, Stability};
 use foreword_prompt::report::View;
@@ -29,7 +29,7 @@ fn with_entries(layers: Vec<Layer>, count: usize) -> Scene {
 }
 
 #[test]
-fn a_layer_that_does_not_fit_becomes_a_priced_line_of_the_menu() {
+fn oversized_layer_becomes_a_priced_menu_line() {
     let scene = with_entries(vec![file("NOTES.md", 10), menu()], 1).text("NOTES.md", &lines(90)).budget(200);
     let notes = scene.layer("NOTES.md");
     let report = scene.report(View::Principal);
@@ -40,7 +40,7 @@ fn a_layer_that_does_not_fit_becomes_a_priced_line_of_the_menu() {
 }
 
 #[test]
-fn long_term_memory_is_a_line_of_the_gateways_menu_and_never_text() {
+fn gateway_lists_long_term_memory_in_the_menu_only() {
     let scene =
         Scene::built_in("gateway").text("MEMORY.md", "Alice moves in May.").rule("MEMORY.md", Trust::Full);
     let report = scene.report(View::Principal);
@@ -50,7 +50,7 @@ fn long_term_memory_is_a_line_of_the_gateways_menu_and_never_text() {
 }
 
 #[test]
-fn a_menu_over_its_limit_shows_fewer_files_and_says_how_many_more() {
+fn menu_over_its_limit_counts_the_omitted_files() {
     let mut short = menu();
     short.fit.max_tokens = Some(120);
     let scene = with_entries(vec![short], 40);
@@ -64,14 +64,14 @@ fn a_menu_over_its_limit_shows_fewer_files_and_says_how_many_more() {
 }
 
 #[test]
-fn an_empty_menu_is_not_there_at_all() {
+fn empty_menu_is_omitted() {
     let scene = with_entries(vec![layer("one", Stability::Agent, "Be kind."), menu()], 0);
     assert_eq!(scene.prompt().text(), "Be kind.");
     assert_eq!(scene.layer("menu").status, "empty");
 }
 
 #[test]
-fn a_menu_cut_to_its_own_limit_is_still_the_first_to_shrink() {
+fn menu_at_its_limit_is_still_cut_first() {
     let mut short = menu();
     (short.fit.max_tokens, short.fit.priority) = (Some(300), 10);
     let scene = with_entries(vec![layer("story", Stability::Agent, &lines(30)), short], 60).budget(450);
@@ -80,7 +80,7 @@ fn a_menu_cut_to_its_own_limit_is_still_the_first_to_shrink() {
 }
 
 #[test]
-fn a_menu_that_grew_by_a_moved_layer_can_shrink_again() {
+fn menu_grown_by_a_moved_layer_can_shrink() {
     let mut first = menu();
     first.fit.priority = 10;
     let layers = vec![file("NOTES.md", 50), layer("story", Stability::Agent, &lines(10)), first];
@@ -91,7 +91,7 @@ fn a_menu_that_grew_by_a_moved_layer_can_shrink_again() {
 }
 
 #[test]
-fn a_layer_that_left_for_a_menu_this_person_has_not_got_is_told_as_left_out() {
+fn layer_moved_to_a_missing_menu_is_reported() {
     let hidden_menu = Layer { trust: Trust::Inner, ..menu() };
     let clock = Layer { source: Source::Dynamic(Dynamic::Runtime), ..layer("clock", Stability::Turn, "") };
     let layers = vec![file("NOTES.md", 10), clock, hidden_menu];
@@ -102,7 +102,7 @@ fn a_layer_that_left_for_a_menu_this_person_has_not_got_is_told_as_left_out() {
 }
 
 #[test]
-fn a_line_that_cannot_be_loaded_says_so() {
+fn unloadable_menu_line_is_marked() {
     let mut words = layer("words", Stability::Agent, &lines(90));
     words.fit.overflow = Overflow::Menu;
     let text = with_entries(vec![words, menu()], 1).budget(200).prompt().text();
@@ -110,7 +110,7 @@ fn a_line_that_cannot_be_loaded_says_so() {
 }
 
 #[test]
-fn a_long_menu_within_its_limit_gives_way_before_any_more_important_layer() {
+fn long_menu_shrinks_before_more_important_layers() {
     let mut long = menu();
     (long.fit.max_tokens, long.fit.priority) = (Some(2_000), 40);
     let layers = vec![layer("story", Stability::Agent, &lines(100)), file("NOTES.md", 50), long];
@@ -121,7 +121,7 @@ fn a_long_menu_within_its_limit_gives_way_before_any_more_important_layer() {
 }
 
 #[test]
-fn a_long_menu_that_grew_by_moved_layers_is_made_as_small_as_it_has_to_be() {
+fn long_menu_grown_by_moved_layers_shrinks_again() {
     let mut long = menu();
     (long.fit.max_tokens, long.fit.priority) = (Some(2_000), 10);
     let mut story = layer("story", Stability::Agent, &lines(20));

@@ -1,12 +1,11 @@
-//! A workspace in memory: what the tests let layers stand for, and the way from a blueprint to a prompt. Has no files
-//! and decides nothing; the crate under test does.
+//! An in-memory workspace for tests: from a blueprint and texts to a prompt.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foreword_prompt::assemble::{FrozenMaterial, Materials, Provenance, Settings, TurnMaterial, assemble};
 use foreword_prompt::blueprint::{Blueprint, builtin};
-use foreword_prompt::budget::Budget;
+use foreword_prompt::budget::TokenBudget;
 use foreword_prompt::content::{Content, fill, merge};
 use foreword_prompt::dynamic::runtime;
 use foreword_prompt::error::PromptError;
@@ -16,30 +15,30 @@ use foreword_prompt::occasion::{Channel, Moment, Occasion};
 use foreword_prompt::plan::{FileRule, Plan, PlanFor};
 use foreword_prompt::prompt::{Prompt, TurnPlacement};
 use foreword_prompt::report::{LayerReport, Report, View};
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::trust::{Trust, TrustDecision};
 use foreword_prompt::turn_text::{TurnContent, TurnText};
 
-/// Everything a prompt is built from.
+/// The inputs of a prompt.
 #[derive(Debug, Clone)]
 pub(crate) struct Scene {
     pub(crate) blueprint: Blueprint,
     pub(crate) trust: TrustDecision,
     pub(crate) rules: Vec<FileRule>,
-    /// What files, generated and other sources give, by path or by layer id.
+    /// The texts of files, generated and other sources, by path or by layer id.
     pub(crate) texts: BTreeMap<String, Content>,
     pub(crate) entries: Vec<MenuEntry>,
     pub(crate) situation: TurnText,
     pub(crate) occasion: Occasion,
-    pub(crate) budget: Budget,
-    pub(crate) counter: Counter,
+    pub(crate) budget: TokenBudget,
+    pub(crate) counter: Tokenizer,
     pub(crate) placement: TurnPlacement,
     /// Whether the reader has `memory_get`.
     pub(crate) can_read: bool,
 }
 
 impl Scene {
-    /// The blueprint written as `yaml`, for the owner, with room for everything.
+    /// The blueprint `yaml`, for the owner, with a large budget.
     pub(crate) fn of(yaml: &str) -> Self {
         let spec = serde_saphyr::from_str(yaml).unwrap();
         Self::with(Blueprint::from_spec("mine", &spec).unwrap())
@@ -64,8 +63,8 @@ impl Scene {
             entries: Vec::new(),
             situation: TurnText::default(),
             occasion: occasion(),
-            budget: Budget { tokens: 30_000, window: None, history: 0 },
-            counter: Counter::Estimate,
+            budget: TokenBudget { tokens: 30_000, window: None, history: 0 },
+            counter: Tokenizer::Estimate,
             placement: TurnPlacement::Message,
             can_read: true,
         }
@@ -190,7 +189,7 @@ impl Scene {
     }
 }
 
-/// A text layer everybody may see, to be changed with `..`.
+/// A text layer visible to everybody, to be changed with `..`.
 pub(crate) fn layer(id: &str, stability: Stability, text: &str) -> Layer {
     Layer {
         id: LayerId::parse(id).unwrap(),
@@ -207,7 +206,7 @@ pub(crate) fn layer(id: &str, stability: Stability, text: &str) -> Layer {
     }
 }
 
-/// `count` lines of a few words each, every one different.
+/// `count` distinct lines of a few words each.
 pub(crate) fn lines(count: usize) -> String {
     (1..=count).map(|line| format!("- note {line} about the harbour\n")).collect()
 }

@@ -1,7 +1,7 @@
 //! The sovereign's layers: their sizes, the separators between them, and the compact form.
 
 use foreword_prompt::prompt::{Prompt, TurnPlacement};
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::turn_text::TurnText;
 
 use crate::scene::Scene;
@@ -10,12 +10,12 @@ const SEPARATOR: &str = "\n\n---\n\n";
 /// Seed 002's estimates for layers 0 to 9.
 const ESTIMATES: [usize; 10] = [80, 60, 100, 80, 80, 150, 120, 100, 80, 60];
 
-/// The counters that count as a model's tokenizer does.
-const EXACT: [Counter; 2] = [Counter::O200kBase, Counter::Cl100kBase];
+/// The exact counters.
+const EXACT: [Tokenizer; 2] = [Tokenizer::O200kBase, Tokenizer::Cl100kBase];
 
 fn sovereign(window: Option<usize>) -> Scene {
     let mut scene = Scene::built_in("sovereign");
-    scene.counter = Counter::O200kBase;
+    scene.counter = Tokenizer::O200kBase;
     scene.placement = TurnPlacement::System;
     scene.budget.window = window;
     scene
@@ -27,13 +27,13 @@ fn sections(prompt: &Prompt) -> Vec<&str> {
 }
 
 #[test]
-fn each_layer_is_within_20_percent_of_its_token_estimate() {
+fn layer_tokens_are_within_20_percent_of_estimates() {
     let prompt = sovereign(None).prompt();
     assert_eq!(sections(&prompt).len(), 10);
     let mut wrong = Vec::new();
     for counter in EXACT {
         for (layer, (text, estimate)) in sections(&prompt).into_iter().zip(ESTIMATES).enumerate() {
-            // Reports count the separator with the layer in front of it.
+            // Reports count the separator with the preceding layer.
             let tokens = counter.get().count(&format!("{text}{SEPARATOR}"));
             let allowed = estimate * 80 / 100..=estimate * 120 / 100;
             if !allowed.contains(&tokens) {
@@ -45,7 +45,7 @@ fn each_layer_is_within_20_percent_of_its_token_estimate() {
 }
 
 #[test]
-fn layers_are_joined_by_the_rule_and_the_dynamic_context_comes_last() {
+fn layers_are_separated_and_dynamic_context_is_last() {
     let mut scene = sovereign(None);
     scene.situation = TurnText::new("## Current State\n- turn_number: 7");
     let text = scene.prompt().text();
@@ -58,14 +58,14 @@ fn layers_are_joined_by_the_rule_and_the_dynamic_context_comes_last() {
 }
 
 #[test]
-fn the_soul_is_named_in_layer_3_and_nowhere_left_open() {
+fn soul_is_named_in_layer_3_without_placeholder() {
     let prompt = sovereign(None).prompt();
     assert!(sections(&prompt)[3].contains("You are `Ada`."));
     assert!(!prompt.frozen.text.contains("{soul}"));
 }
 
 #[test]
-fn the_compact_form_keeps_0_1_and_5_whole_and_a_line_of_each_other_layer() {
+fn compact_form_keeps_0_1_and_5_whole() {
     let full = sovereign(Some(16_000)).prompt();
     let compact = sovereign(Some(8_000)).prompt();
     assert!(!full.facts.compact && compact.facts.compact);
@@ -81,7 +81,7 @@ fn the_compact_form_keeps_0_1_and_5_whole_and_a_line_of_each_other_layer() {
 }
 
 #[test]
-fn the_compact_form_is_about_400_tokens_before_the_dynamic_context() {
+fn compact_form_is_about_400_tokens() {
     let compact = sovereign(Some(8_000)).prompt();
     for counter in EXACT {
         let tokens = counter.get().count(&compact.frozen.text);

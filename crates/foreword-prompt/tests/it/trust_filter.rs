@@ -1,4 +1,4 @@
-//! Trust decides before anything else: what is above it leaves no trace that its reader could find.
+//! Trust is applied first: layers above it leave no trace for the reader.
 
 use foreword_prompt::error::PromptError;
 use foreword_prompt::layer::{FileSelection, Layer, Overflow, Source, Stability};
@@ -13,7 +13,7 @@ use crate::scene::{Scene, entry, layer};
 const STABILITIES: [Stability; 4] =
     [Stability::Static, Stability::Agent, Stability::Conversation, Stability::Turn];
 
-/// A layer whose id, title, heading and text all carry the mark `mark{index}x`.
+/// A layer whose id, title, heading and text all contain the mark `mark{index}x`.
 fn marked(index: usize, stability: Stability, trust: Trust, overflow: Overflow) -> Layer {
     let mark = format!("mark{index}x");
     let mut layer = layer(&mark, stability, &format!("Some text.\n{mark} text\nMore text."));
@@ -67,7 +67,7 @@ fn marks(scene: &Scene, trust: Trust) -> (Vec<String>, Vec<String>) {
 
 proptest! {
     #[test]
-    fn nothing_above_the_effective_trust_leaves_a_trace(
+    fn layers_above_the_trust_leave_no_trace(
         layers in marked_layers(),
         file_trusts in proptest::collection::vec(select(&Trust::ALL[..]), 0..4),
         user in select(&Trust::ALL[..]),
@@ -106,7 +106,7 @@ proptest! {
 }
 
 #[test]
-fn bob_in_a_group_sees_neither_the_owners_files_nor_that_there_are_any() {
+fn group_member_sees_no_trace_of_owner_files() {
     let mut scene = Scene::built_in("gateway")
         .text("SOUL.md", "You are calm.")
         .text("TOOLS.md", "The server is called heron.")

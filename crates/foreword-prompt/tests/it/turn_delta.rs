@@ -1,4 +1,4 @@
-//! What the model is told anew each turn, and what it is told of frozen layers that drifted.
+//! The turn context: only changes, and notes about changed frozen layers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use foreword_prompt::layer::{Layer, Stability};
 use foreword_prompt::prompt::Frozen;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
-use foreword_prompt::turn_delta::{FrozenWords, Told, drift_notes};
+use foreword_prompt::turn_delta::{Announced, FrozenText, drift_notes};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -19,13 +19,13 @@ fn turn(texts: &[(&str, &str)]) -> Scene {
     Scene::layers(texts.iter().map(|(id, text)| layer(id, Stability::Turn, text)).collect())
 }
 
-/// What each of several turns adds.
-fn told(turns: &[&[(&str, &str)]]) -> Vec<Option<String>> {
-    let mut told = Told::default();
+/// The addition of each of several turns.
+fn announced(turns: &[&[(&str, &str)]]) -> Vec<Option<String>> {
+    let mut announced = Announced::default();
     let mut texts = Vec::new();
     for layers in turns {
-        let delta = told.delta(&turn(layers).prompt(), &[]);
-        told = delta.told;
+        let delta = announced.delta(&turn(layers).prompt(), &[]);
+        announced = delta.announced;
         texts.push(delta.text);
     }
     texts
@@ -36,8 +36,8 @@ fn block(text: &str) -> Option<String> {
 }
 
 #[test]
-fn the_first_turn_tells_all_and_later_ones_only_what_changed() {
-    let texts = told(&[
+fn first_turn_sends_all_and_later_turns_send_changes() {
+    let texts = announced(&[
         &[("clock", "8:30"), ("state", "calm")],
         &[("clock", "8:31"), ("state", "calm")],
         &[("clock", "8:31"), ("state", "calm")],
@@ -47,16 +47,19 @@ fn the_first_turn_tells_all_and_later_ones_only_what_changed() {
 }
 
 #[test]
-fn a_layer_that_vanished_is_said_to_be_gone_once() {
+fn removed_layer_is_announced_once() {
     let gone = "`inbox`: nothing any more; what was said before no longer holds.";
-    let texts =
-        told(&[&[("inbox", "one letter"), ("clock", "8:30")], &[("clock", "8:30")], &[("clock", "8:30")]]);
+    let texts = announced(&[
+        &[("inbox", "one letter"), ("clock", "8:30")],
+        &[("clock", "8:30")],
+        &[("clock", "8:30")],
+    ]);
     assert_eq!(texts, [block("one letter\n\n8:30"), block(gone), None]);
 }
 
 #[test]
-fn notes_come_before_the_news_of_the_turn() {
-    let delta = Told::default().delta(&turn(&[("clock", "8:30")]).prompt(), &["Note: look.".to_owned()]);
+fn notes_precede_the_turn_layers() {
+    let delta = Announced::default().delta(&turn(&[("clock", "8:30")]).prompt(), &["Note: look.".to_owned()]);
     assert_eq!(delta.text, block("Note: look.\n\n8:30"));
 }
 
@@ -68,7 +71,7 @@ fn frozen(layers: &[(&str, &str)]) -> Arc<Frozen> {
 }
 
 #[test]
-fn drift_notes_name_what_changed_came_and_went_and_how_it_reads_now() {
+fn drift_notes_name_changed_new_and_removed_layers() {
     let before = frozen(&[("soul", "Calm."), ("rules", "Be kind."), ("tools", "A hammer.")]);
     let now = frozen(&[("soul", "Calm."), ("rules", "Be kinder."), ("skills", "Sailing.")]);
     assert_eq!(
@@ -99,7 +102,7 @@ fn dependencies(frozen: &Frozen) -> Dependencies {
 }
 
 #[test]
-fn a_layer_that_only_moved_has_not_drifted() {
+fn moved_layer_has_not_drifted() {
     let before = frozen(&[("rules", "Be kind."), ("tools", "A hammer.")]);
     let now = frozen(&[("soul", "Calm."), ("rules", "Be kind."), ("tools", "A hammer.")]);
     assert_eq!(drift_notes(&before, &now), ["Note: \"soul\" is new. It now reads:\n\nCalm."]);
@@ -109,7 +112,7 @@ fn a_layer_that_only_moved_has_not_drifted() {
 }
 
 #[test]
-fn a_heading_is_part_of_what_a_note_says() {
+fn drift_note_includes_the_heading() {
     let with = |text: &str| {
         let tools = Layer { heading: Some("## Tools".into()), ..layer("tools", Stability::Agent, text) };
         Scene::layers(vec![layer("soul", Stability::Agent, "Calm."), tools]).prompt().frozen
@@ -118,29 +121,29 @@ fn a_heading_is_part_of_what_a_note_says() {
     assert!(notes[0].ends_with("It now reads:\n\n## Tools\n\nA saw."), "{notes:?}");
 }
 
-/// The layers of an epoch as a store gives them back.
-fn stored(frozen: &Frozen) -> impl Iterator<Item = FrozenWords<'_>> {
+/// The layers of an epoch as returned by a store.
+fn stored(frozen: &Frozen) -> impl Iterator<Item = FrozenText<'_>> {
     frozen
         .segments
         .iter()
-        .map(|segment| (segment.layer.id.as_str(), segment.layer.title.as_str(), frozen.words(segment)))
+        .map(|segment| (segment.layer.id.as_str(), segment.layer.title.as_str(), frozen.text_of(segment)))
 }
 
-/// What is noted in each of several turns of one epoch, which begins with the first.
+/// The notes in each of several turns of one epoch, which starts with the first.
 fn noted(turns: &[&[(&str, &str)]]) -> Vec<Vec<String>> {
     let epoch = frozen(turns[0]);
-    let mut told = Told::default();
+    let mut announced = Announced::default();
     let mut all = Vec::new();
     for layers in turns {
-        let (notes, then) = told.notes(stored(&epoch), &frozen(layers));
-        told = then;
+        let (notes, then) = announced.notes(stored(&epoch), &frozen(layers));
+        announced = then;
         all.push(notes);
     }
     all
 }
 
 #[test]
-fn a_layer_that_drifted_is_noted_once_and_again_when_it_is_edited_back() {
+fn changed_layer_is_noted_once_per_change() {
     let notes = noted(&[
         &[("soul", "Calm.")],
         &[("soul", "Brave.")],
@@ -155,7 +158,7 @@ fn a_layer_that_drifted_is_noted_once_and_again_when_it_is_edited_back() {
 }
 
 #[test]
-fn a_layer_that_went_or_came_is_noted_once() {
+fn added_or_removed_layer_is_noted_once() {
     let notes = noted(&[
         &[("soul", "Calm.")],
         &[("skills", "Sailing.")],
@@ -180,27 +183,27 @@ fn a_layer_that_went_or_came_is_noted_once() {
 }
 
 #[test]
-fn a_new_epoch_does_not_hide_what_an_old_note_still_says() {
+fn new_epoch_corrects_an_old_note() {
     let (brave, calm) = (frozen(&[("soul", "Brave.")]), frozen(&[("soul", "Calm.")]));
-    let (_, told) = Told::default().notes(stored(&calm), &brave);
-    let (notes, told) = told.notes(stored(&calm), &calm);
+    let (_, announced) = Announced::default().notes(stored(&calm), &brave);
+    let (notes, announced) = announced.notes(stored(&calm), &calm);
     assert_eq!(notes, ["Note: \"soul\" has changed again. It now reads:\n\nCalm."]);
-    assert!(told.notes(stored(&calm), &calm).0.is_empty());
-    // The history with the notes in it is gone, and what was told with them.
-    assert!(Told::default().notes(stored(&calm), &calm).0.is_empty());
+    assert!(announced.notes(stored(&calm), &calm).0.is_empty());
+    // The history with the notes is gone, and so is their announcement.
+    assert!(Announced::default().notes(stored(&calm), &calm).0.is_empty());
 }
 
 #[test]
-fn what_was_told_is_read_back_as_it_was_stored() {
-    let delta = Told::default().delta(&turn(&[("clock", "8:30")]).prompt(), &[]);
-    let (_, told) = delta.told.notes(stored(&frozen(&[("soul", "Calm.")])), &frozen(&[]));
-    let written = serde_json::to_string(&told).unwrap();
+fn announced_state_survives_storage() {
+    let delta = Announced::default().delta(&turn(&[("clock", "8:30")]).prompt(), &[]);
+    let (_, announced) = delta.announced.notes(stored(&frozen(&[("soul", "Calm.")])), &frozen(&[]));
+    let written = serde_json::to_string(&announced).unwrap();
     let clock = ContentHash::of("8:30");
     assert_eq!(written, format!(r#"{{"turn":{{"clock":"{clock}"}},"notes":{{"soul":null}}}}"#));
-    assert_eq!(serde_json::from_str::<Told>(&written).unwrap(), told);
+    assert_eq!(serde_json::from_str::<Announced>(&written).unwrap(), announced);
 }
 
-/// Layers with words, of which some are there at any time.
+/// Layers with texts, some of which are present at any time.
 fn any_layers() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     let words = select(vec!["", "Calm.", "Brave.", "Wise.\n\nAnd slow."]);
     proptest::collection::vec(words, 3).prop_map(|words| {
@@ -209,7 +212,7 @@ fn any_layers() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     })
 }
 
-/// What a model believes of each layer that has read the system prompt and then these notes.
+/// The state of each layer for a model that has read the system prompt and these notes.
 fn believed(epoch: &[(&'static str, &'static str)], notes: &[String]) -> BTreeMap<String, String> {
     let mut believed: BTreeMap<String, String> =
         epoch.iter().map(|(id, words)| ((*id).to_owned(), (*words).to_owned())).collect();
@@ -226,40 +229,40 @@ fn believed(epoch: &[(&'static str, &'static str)], notes: &[String]) -> BTreeMa
 
 proptest! {
     #[test]
-    fn after_any_edits_the_model_believes_what_is_written_now(
+    fn announced_text_equals_current_text_after_any_edits(
         edits in proptest::collection::vec((any_layers(), any::<bool>(), any::<bool>()), 1..12),
     ) {
         let mut epoch = edits[0].0.clone();
-        let mut told = Told::default();
+        let mut announced = Announced::default();
         let mut notes: Vec<String> = Vec::new();
         for (now, opens_an_epoch, loses_its_history) in edits {
             if opens_an_epoch {
                 epoch.clone_from(&now);
                 if loses_its_history {
-                    (told, notes) = (Told::default(), Vec::new());
+                    (announced, notes) = (Announced::default(), Vec::new());
                 }
             }
-            let (new, then) = told.notes(stored(&frozen(&epoch)), &frozen(&now));
-            let news: Told = serde_json::from_str(&serde_json::to_string(&then.since(&told)).unwrap()).unwrap();
-            prop_assert_eq!(told.clone().then(&news), then.clone());
-            told = then;
+            let (new, then) = announced.notes(stored(&frozen(&epoch)), &frozen(&now));
+            let news: Announced = serde_json::from_str(&serde_json::to_string(&then.since(&announced)).unwrap()).unwrap();
+            prop_assert_eq!(announced.clone().then(&news), then.clone());
+            announced = then;
             notes.extend(new);
             let expected = now.iter().map(|(id, words)| ((*id).to_owned(), (*words).to_owned()));
             prop_assert_eq!(believed(&epoch, &notes), expected.collect::<BTreeMap<_, _>>());
-            let (again, _) = told.notes(stored(&frozen(&epoch)), &frozen(&now));
+            let (again, _) = announced.notes(stored(&frozen(&epoch)), &frozen(&now));
             prop_assert!(again.is_empty(), "{:?}", again);
         }
     }
 
     #[test]
-    fn what_turns_keep_adds_up_to_what_was_told(turns in proptest::collection::vec(any_layers(), 0..8)) {
-        let (mut told, mut kept) = (Told::default(), Told::default());
+    fn stored_differences_add_up_to_the_state(turns in proptest::collection::vec(any_layers(), 0..8)) {
+        let (mut announced, mut kept) = (Announced::default(), Announced::default());
         for layers in turns {
-            let delta = told.delta(&turn(&layers).prompt(), &[]);
-            kept = kept.then(&delta.told.since(&told));
-            prop_assert_eq!(delta.text.is_some(), delta.told != told);
-            told = delta.told;
-            prop_assert_eq!(&kept, &told);
+            let delta = announced.delta(&turn(&layers).prompt(), &[]);
+            kept = kept.then(&delta.announced.since(&announced));
+            prop_assert_eq!(delta.text.is_some(), delta.announced != announced);
+            announced = delta.announced;
+            prop_assert_eq!(&kept, &announced);
         }
     }
 }

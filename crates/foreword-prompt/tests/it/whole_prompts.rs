@@ -1,4 +1,4 @@
-//! Whole prompts as a model reads them.
+//! Whole prompts as the model reads them.
 
 use foreword_prompt::dynamic::{Obligation, SituationReport, situation};
 use foreword_prompt::prompt::TurnPlacement;
@@ -8,7 +8,7 @@ use foreword_prompt::untrusted::{Marker, Origin, OutsideName, Untrusted};
 use crate::scene::{Scene, entry};
 
 #[test]
-fn a_small_gateway_prompt_for_bob_on_signal() {
+fn small_gateway_prompt_for_bob_on_signal() {
     let mut scene = Scene::built_in("gateway")
         .trust(Trust::Familiar)
         .text("SOUL.md", "You are the family's helper: warm, brief, exact.\n")
@@ -53,7 +53,7 @@ fn a_small_gateway_prompt_for_bob_on_signal() {
     ");
 }
 
-/// A sovereign with a small context window and one message waiting.
+/// A sovereign with a small context window and one pending message.
 fn small_sovereign() -> Scene {
     let mut scene = Scene::built_in("sovereign");
     scene.budget.window = Some(8_000);
@@ -73,7 +73,7 @@ fn small_sovereign() -> Scene {
 }
 
 #[test]
-fn a_compact_sovereign_prompt_with_a_message_waiting() {
+fn compact_sovereign_prompt_with_a_pending_message() {
     insta::assert_snapshot!(small_sovereign().prompt().text(), @"
     ## Layer 0: Interpretation & Precedence
 

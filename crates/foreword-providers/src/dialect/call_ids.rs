@@ -1,5 +1,5 @@
-//! Names for calls of tools. A provider's own are kept; one that is missing, no id, or already taken in this
-//! conversation is replaced by one that follows from the request, so that the same answer always reads the same.
+//! Tool call ids. Keeps the provider's ids. A missing, invalid or duplicate id is replaced by one derived from the
+//! request, so that decoding is deterministic.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use foreword_core::id::CallId;
 use foreword_core::message::ContentBlock;
 use foreword_core::model::ModelRequest;
 
-/// The names that are taken.
+/// The ids in use.
 #[derive(Debug)]
 pub(super) struct CallIds {
     taken: BTreeSet<CallId>,
-    /// How many messages the request has: no earlier request of the conversation has as many.
+    /// The number of messages in the request, which is unique within the conversation.
     messages: usize,
     made: usize,
 }
@@ -26,7 +26,7 @@ impl CallIds {
         Self { taken: calls.collect(), messages: request.messages.len(), made: 0 }
     }
 
-    /// The id for a call that the provider calls `given`.
+    /// The id for a call to which the provider gave the id `given`.
     pub(super) fn take(&mut self, given: &str) -> CallId {
         let mut wanted = CallId::new(given);
         loop {

@@ -1,13 +1,13 @@
-//! How long something is as JSON, without writing it down.
+//! Computes the length of a value's JSON form without allocating it.
 
 use std::io;
 
 use serde::Serialize;
 
-/// The bytes of `value` as JSON.
+/// The length of `value` as JSON, in bytes.
 pub(super) fn json_length(value: &impl Serialize) -> usize {
     let mut counted = Counted(0);
-    // Counting can't fail, and what has no JSON form is not sent either.
+    // The counting writer cannot fail, and a value without a JSON form is not sent.
     let _ = serde_json::to_writer(&mut counted, value);
     counted.0
 }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_is_that_of_the_text() {
+    fn json_length_equals_the_serialized_length() {
         for value in [serde_json::json!({ "a": [1.5, "é\n\"", null] }), serde_json::json!("")] {
             assert_eq!(json_length(&value), value.to_string().len());
         }

@@ -1,44 +1,45 @@
-//! What providers speak, as pure codecs: a request becomes bytes, bytes become the pieces of an answer. What we send is
-//! typed; of what we are sent, an unknown event, field, block or reason to stop is never an error. Knows no network.
+//! The wire dialects as pure codecs: they encode requests into bytes and decode bytes into model events. Requests are
+//! typed. In responses, unknown events, fields, blocks and stop reasons are never errors. No network access.
 
 pub mod anthropic;
 mod call_ids;
-mod framing;
+mod frame_decoder;
 mod json_length;
-mod odd_values;
 pub mod openai_chat;
+mod sanitize;
 
 #[cfg(test)]
-mod laws;
+mod properties;
 #[cfg(test)]
 mod samples;
 
 use foreword_core::model::{ErrorKind, ModelEvent, ModelRequest};
 use foreword_core::provider::WireDialect;
 
-use framing::{Frame, Framing, Rest};
+use frame_decoder::{Frame, FrameDecoder, Rest};
 
-/// Something wrong with an answer. Its words may be the provider's own: they are on one line and short, but nobody has
-/// looked for secrets in them yet.
+/// An invalid or failed answer. The message may contain the provider's own text: one short line, not yet checked for
+/// secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Fault {
-    /// What sort of failure it is.
+pub struct DecodeError {
+    /// The error category.
     pub kind: ErrorKind,
-    /// What is wrong, or what the provider said.
+    /// Our description, or the provider's message.
     pub message: String,
 }
 
-impl Fault {
+impl DecodeError {
     fn broken(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::BrokenStream, message: message.into() }
     }
 }
 
-/// What a piece of bytes gives.
-pub type Decoded = Vec<Result<ModelEvent, Fault>>;
+/// The decoded events and errors of one chunk.
+pub type Decoded = Vec<Result<ModelEvent, DecodeError>>;
 
-/// Reads an answer, however it is cut into pieces. Nothing comes after [`ModelEvent::Stopped`] or a fault.
+/// An incremental decoder for one answer, independent of how the bytes are split. No item follows
+/// [`ModelEvent::Stopped`] or an error.
 ///
 /// ```
 /// use foreword_core::model::{CachePlan, ModelEvent, ModelRequest, StopReason};
@@ -64,7 +65,7 @@ pub type Decoded = Vec<Result<ModelEvent, Fault>>;
 /// ```
 #[derive(Debug)]
 pub struct Decoder {
-    framing: Framing,
+    framing: FrameDecoder,
     answer: Answer,
     ended: bool,
 }
@@ -84,10 +85,10 @@ impl Decoder {
             WireDialect::Anthropic => Answer::Anthropic(anthropic::Answer::new(ids)),
             WireDialect::OpenAi => Answer::OpenAi(openai_chat::Answer::new(ids)),
         };
-        Self { framing: Framing::default(), answer, ended: false }
+        Self { framing: FrameDecoder::default(), answer, ended: false }
     }
 
-    /// What more bytes give.
+    /// Decodes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) -> Decoded {
         let mut out = Vec::new();
         if self.ended {
@@ -101,8 +102,8 @@ impl Decoder {
         self.settle(out)
     }
 
-    /// What the end of the bytes gives. An answer that the provider has not called complete is broken, unless all that
-    /// is missing is the last word of the dialect.
+    /// Ends the body. An answer without a stop reason is a broken stream; a missing end marker of the dialect is
+    /// accepted.
     pub fn finish(&mut self) -> Decoded {
         let mut out = Vec::new();
         if self.ended {
@@ -120,13 +121,13 @@ impl Decoder {
         self.settle(out)
     }
 
-    /// Whether nothing more comes.
+    /// Whether decoding has ended: no further items follow.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Whether the provider has said why it stopped, so that nothing that matters can still come.
+    /// Whether the provider has sent the stop reason, so that no content can follow.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         match &self.answer {
@@ -142,10 +143,10 @@ impl Decoder {
         }
     }
 
-    /// An answer in one JSON: the server does not stream.
+    /// Decodes a JSON body from a server that does not stream.
     fn read_whole(&mut self, bytes: &[u8], out: &mut Decoded) {
         let Ok(value) = serde_json::from_slice(bytes) else {
-            return out.push(Err(Fault::broken("the answer is cut-off or broken JSON")));
+            return out.push(Err(DecodeError::broken("the answer is cut-off or broken JSON")));
         };
         match &mut self.answer {
             Answer::Anthropic(answer) => answer.read_whole(&value, out),
@@ -153,7 +154,7 @@ impl Decoder {
         }
     }
 
-    /// Forgets what stands behind the end.
+    /// Drops all items after the end.
     fn settle(&mut self, mut out: Decoded) -> Decoded {
         let last = out.iter().position(|event| matches!(event, Err(_) | Ok(ModelEvent::Stopped(_))));
         if let Some(last) = last {

@@ -1,4 +1,4 @@
-//! Requests and answers that the tests of both dialects share.
+//! Requests and answers shared by the tests of both dialects.
 
 use foreword_core::id::CallId;
 use foreword_core::message::ContentBlock;
@@ -29,7 +29,7 @@ pub(super) fn result(id: &str, content: &str) -> ContentBlock {
     ContentBlock::ToolResult { call, content: content.to_owned(), is_error: false }
 }
 
-/// A request with something of everything: 1,000 tokens in each block of the system prompt, four messages.
+/// A request with every kind of content: 1,000 tokens in each system block, and four messages.
 pub(super) fn layered() -> ModelRequest {
     let tides = ToolSpec::new("tides", "Tells when the water is high.", Trust::Familiar)
         .with(Parameter::required("harbour", ParameterKind::String, "Name of the harbour."));
@@ -68,7 +68,7 @@ pub(super) fn layered() -> ModelRequest {
     }
 }
 
-/// The body with one block, tool or message to a line, so that a person can read it.
+/// The body with one block, tool or message per line, for readable snapshots.
 pub(super) fn shape(body: &[u8]) -> String {
     let text = std::str::from_utf8(body).unwrap();
     let mut lines = String::new();
@@ -84,7 +84,7 @@ pub(super) fn shape(body: &[u8]) -> String {
     lines
 }
 
-/// What a whole answer gives, for a request with four messages.
+/// The items decoded from a whole body, for a request with four messages.
 pub(super) fn decoded(dialect: WireDialect, body: &str) -> Decoded {
     let mut decoder = Decoder::new(dialect, &layered());
     let mut out = decoder.push(body.as_bytes());

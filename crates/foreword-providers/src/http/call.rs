@@ -1,5 +1,5 @@
-//! One call: sends when it is first asked for, gives the pieces of the answer as they come, and ends the connection when
-//! it is dropped before the end.
+//! One HTTP call. Sends the request on the first poll, yields events as they arrive, and closes the connection when it
+//! is dropped early.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::HttpModel;
 use super::failure::Head;
 use crate::dialect::{Decoded, Decoder};
 
-/// The most that is read of a refusal.
-const MAX_REFUSAL: usize = 64 << 10;
+/// The maximum number of bytes read from an error response.
+const MAX_ERROR_BODY: usize = 64 << 10;
 
-/// How long and how far an answer is read on behind its end, so that the connection can be used again.
-const DRAIN_TIME: Duration = Duration::from_secs(2);
+/// How long and how many bytes to read after the end of an answer, so that the connection can be reused.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_DRAIN: usize = 64 << 10;
 
 type Item = Result<ModelEvent, ModelError>;
@@ -31,15 +31,15 @@ pub(super) struct Call {
 
 enum State {
     Unsent(Arc<ModelRequest>),
-    Reading(Box<Reading>),
+    Reading(Box<ReadState>),
     Ended,
 }
 
-struct Reading {
+struct ReadState {
     response: Response,
     head: Head,
     decoder: Decoder,
-    /// When the first byte must have come; `None` once it has.
+    /// The deadline for the first byte; `None` after it has arrived.
     first_byte_by: Option<Instant>,
 }
 
@@ -48,7 +48,7 @@ impl Call {
         Self { model, state: State::Unsent(request), ready: VecDeque::new() }
     }
 
-    /// The next piece, and the call as it is then.
+    /// The next item and the remaining call.
     pub(super) async fn next(mut self) -> Option<(Item, Self)> {
         loop {
             if let Some(item) = self.ready.pop_front() {
@@ -65,30 +65,30 @@ impl Call {
         }
     }
 
-    async fn send(&self, request: &ModelRequest) -> Result<Reading, ModelError> {
+    async fn send(&self, request: &ModelRequest) -> Result<ReadState, ModelError> {
         let HttpModel { client, url, provider, reporter } = &self.model;
-        // One deadline for everything up to the first byte: connecting, sending, waiting.
-        let patience = provider.timeouts.first_byte;
-        let first_byte_by = Instant::now() + patience;
+        // One deadline for connecting, sending and waiting for the first byte.
+        let limit = provider.timeouts.first_byte;
+        let first_byte_by = Instant::now() + limit;
         let sending = client.post(url.clone()).body(self.model.encode(request)).send();
         let response = match timeout_at(first_byte_by, sending).await {
-            Err(_) => return Err(reporter.silence(patience, None)),
+            Err(_) => return Err(reporter.timed_out(limit, None)),
             Ok(Err(error)) => return Err(reporter.unreachable(&error)),
             Ok(Ok(response)) => response,
         };
         let head = reporter.head(response.status().as_u16(), response.headers());
         if !response.status().is_success() {
-            let body = refusal_body(response, provider.timeouts.idle).await;
+            let body = error_body(response, provider.timeouts.idle).await;
             return Err(reporter.refused(&head, &body));
         }
         let decoder = Decoder::new(provider.dialect, request);
-        Ok(Reading { response, head, decoder, first_byte_by: Some(first_byte_by) })
+        Ok(ReadState { response, head, decoder, first_byte_by: Some(first_byte_by) })
     }
 
-    async fn read(&mut self, mut reading: Box<Reading>) {
+    async fn read(&mut self, mut reading: Box<ReadState>) {
         let HttpModel { provider, reporter, .. } = &self.model;
-        let Reading { response, head, decoder, first_byte_by } = &mut *reading;
-        let (until, patience) = match first_byte_by {
+        let ReadState { response, head, decoder, first_byte_by } = &mut *reading;
+        let (until, limit) = match first_byte_by {
             Some(until) => (*until, provider.timeouts.first_byte),
             None => (Instant::now() + provider.timeouts.idle, provider.timeouts.idle),
         };
@@ -99,10 +99,10 @@ impl Call {
             }
             Ok(Ok(None)) => None,
             Ok(Err(error)) => Some(reporter.broken(&error, head)),
-            Err(_) => Some(reporter.silence(patience, Some(head))),
+            Err(_) => Some(reporter.timed_out(limit, Some(head))),
         };
         match failure {
-            // Nothing that matters was still to come.
+            // The answer was complete.
             Some(_) if decoder.is_complete() => {}
             Some(error) => return self.ready.push_back(Err(error)),
             None => {}
@@ -111,8 +111,8 @@ impl Call {
         self.report(decoded, &reading.head);
     }
 
-    /// Passes on what was decoded, and goes on reading unless that was the end.
-    fn take(&mut self, mut reading: Box<Reading>, decoded: Decoded) {
+    /// Queues the decoded items and continues reading unless they contain the end.
+    fn take(&mut self, mut reading: Box<ReadState>, decoded: Decoded) {
         reading.first_byte_by = None;
         self.report(decoded, &reading.head);
         if !reading.decoder.has_ended() {
@@ -124,23 +124,24 @@ impl Call {
 
     fn report(&mut self, decoded: Decoded, head: &Head) {
         let reporter = &self.model.reporter;
-        self.ready.extend(decoded.into_iter().map(|item| item.map_err(|fault| reporter.fault(&fault, head))));
+        self.ready
+            .extend(decoded.into_iter().map(|item| item.map_err(|fault| reporter.invalid(&fault, head))));
     }
 }
 
-/// As much of a refusal as is worth reading.
-async fn refusal_body(mut response: Response, patience: Duration) -> Vec<u8> {
+/// Reads the body of an error response, up to the limit.
+async fn error_body(mut response: Response, limit: Duration) -> Vec<u8> {
     let mut body = Vec::new();
-    while let Ok(Ok(Some(bytes))) = timeout(patience, response.chunk()).await {
+    while let Ok(Ok(Some(bytes))) = timeout(limit, response.chunk()).await {
         body.extend_from_slice(&bytes);
-        if body.len() > MAX_REFUSAL {
+        if body.len() > MAX_ERROR_BODY {
             break;
         }
     }
     body
 }
 
-/// Reads what little stands behind the end of an answer. A connection that is left before that is lost.
+/// Reads the few bytes after the end of an answer; otherwise the connection cannot be reused.
 async fn drain(mut response: Response) {
     let reading = async {
         let mut read = 0;
@@ -151,5 +152,5 @@ async fn drain(mut response: Response) {
             }
         }
     };
-    let _ = timeout(DRAIN_TIME, reading).await;
+    let _ = timeout(DRAIN_TIMEOUT, reading).await;
 }

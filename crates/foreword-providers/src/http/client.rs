@@ -1,30 +1,26 @@
-//! The client of one provider: where it sends, with which headers, and whom it trusts.
-
-use std::sync::Arc;
+//! The HTTP client of one provider: URL, headers and TLS.
 
 use foreword_core::model::{ErrorKind, ModelError};
 use foreword_core::provider::{Provider, Secret, WireDialect};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url, redirect};
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::dialect::anthropic;
 
-/// Where requests go.
+/// The URL of requests.
 pub(super) fn endpoint(provider: &Provider) -> Result<Url, ModelError> {
     let unusable = |reason: &str| {
-        // The address itself may hold a password.
+        // Do not show the address: it may contain a password.
         not_configured(provider, format!("`base_url` {reason}; write it as `https://api.example.com/v1`"))
     };
-    let mut url = Url::parse(provider.base_url.trim()).map_err(|_| unusable("is no address"))?;
+    let mut url = Url::parse(provider.base_url.trim()).map_err(|_| unusable("is not a valid URL"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
         return Err(unusable("must begin with `http://` or `https://` and a host"));
     }
     let mut path: Vec<&str> = url.path().split('/').filter(|part| !part.is_empty()).collect();
     match provider.dialect {
         WireDialect::Anthropic => {
-            // Official clients add it; whoever has written it already means the same.
+            // Official clients append `v1`; accept a base URL that already ends with it.
             if path.last() != Some(&"v1") {
                 path.push("v1");
             }
@@ -37,9 +33,10 @@ pub(super) fn endpoint(provider: &Provider) -> Result<Url, ModelError> {
     Ok(url)
 }
 
-/// The client. It follows no redirects, since they could lead the key elsewhere, and knows no proxy.
+/// Builds the client. It follows no redirects, since they could send the key to another host, and uses no proxy.
 pub(super) fn build(provider: &Provider, key: Option<&Secret>, url: &Url) -> Result<Client, ModelError> {
-    let tls = tls(url).map_err(|reason| not_configured(provider, reason))?;
+    let tls = foreword_tls::client_config_for(url.as_str());
+    let tls = tls.map_err(|error| not_configured(provider, error.to_string()))?;
     Client::builder()
         .tls_backend_preconfigured(tls)
         .default_headers(headers(provider, key)?)
@@ -47,7 +44,7 @@ pub(super) fn build(provider: &Provider, key: Option<&Secret>, url: &Url) -> Res
         .redirect(redirect::Policy::none())
         .referer(false)
         .no_proxy()
-        // One stream per connection: HTTP/2 would put a limit on how many there are.
+        // With HTTP/2, the server's stream limit would limit concurrent calls.
         .http1_only()
         .tcp_nodelay(true)
         .connect_timeout(provider.timeouts.connect)
@@ -76,7 +73,7 @@ fn headers(provider: &Provider, key: Option<&Secret>) -> Result<HeaderMap, Model
         })?;
         headers.insert(name, value);
     }
-    // What the configuration says wins over what we would send.
+    // Configured headers override ours.
     for (name, _) in &provider.headers {
         headers.remove(name.as_str());
     }
@@ -93,24 +90,6 @@ fn secret_value(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
     Some(value)
-}
-
-/// Whom to trust: the certificates of this machine, if any are needed at all.
-fn tls(url: &Url) -> Result<ClientConfig, String> {
-    let mut trusted = RootCertStore::empty();
-    if url.scheme() == "https" {
-        trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if trusted.is_empty() {
-            return Err(
-                "this machine trusts no certificates; install the package `ca-certificates`".to_owned()
-            );
-        }
-    }
-    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(trusted)
-        .with_no_client_auth())
 }
 
 fn not_configured(provider: &Provider, message: String) -> ModelError {

@@ -1,5 +1,5 @@
-//! The one transport: a request as bytes over HTTP/1.1, an answer as pieces while it comes. Reads neither environment
-//! nor clock; whoever makes it brings the key and the time.
+//! The HTTP transport: sends a request over HTTP/1.1 and streams the answer. Reads neither the environment nor the
+//! clock; the caller passes the key and a clock.
 
 mod call;
 mod client;
@@ -19,10 +19,10 @@ use crate::dialect::{anthropic, openai_chat};
 use call::Call;
 use failure::Reporter;
 
-/// What time it is.
+/// Returns the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// A model behind HTTP. Cheap to clone; connections are kept and shared.
+/// A model behind an HTTP API. Cheap to clone; clones share a connection pool.
 #[derive(Clone)]
 pub struct HttpModel {
     client: reqwest::Client,
@@ -32,7 +32,7 @@ pub struct HttpModel {
 }
 
 impl HttpModel {
-    /// A way to `provider`, with its key if it needs one. Connects to nobody yet.
+    /// A client for `provider`, with its key if it needs one. Does not connect yet.
     ///
     /// # Errors
     /// [`foreword_core::model::ErrorKind::NotConfigured`] if the address or a header can't be used, or if the machine
@@ -44,7 +44,7 @@ impl HttpModel {
         Ok(Self { client, url, provider: Arc::new(provider), reporter })
     }
 
-    /// The provider it leads to.
+    /// The provider.
     #[must_use]
     pub fn provider(&self) -> &Provider {
         &self.provider
@@ -70,7 +70,7 @@ impl fmt::Debug for HttpModel {
     }
 }
 
-/// Only OpenAI's own models insist on the new name, and only they are sure to know it.
+/// Only OpenAI's own models require the newer field, and other servers may not know it.
 fn output_limit(url: &Url) -> OutputLimit {
     let host = url.host_str().unwrap_or_default();
     if ["openai.com", "openai.azure.com"].iter().any(|own| host == *own || host.ends_with(&format!(".{own}")))
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_openai_itself_gets_its_new_name_for_the_limit() {
+    fn max_completion_tokens_is_sent_to_openai_only() {
         for (url, expected) in [
             ("https://api.openai.com/v1", OutputLimit::MaxCompletionTokens),
             ("https://eu.openai.azure.com/openai/v1", OutputLimit::MaxCompletionTokens),

@@ -1,4 +1,4 @@
-//! Answers that go wrong.
+//! Failing answers.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use foreword_providers::HttpModel;
 use foreword_testkit::Reply;
 use serde_json::{Value, json};
 
-use crate::talk::{BOTH, ask, failure, impatient, model, model_of, start, words};
+use crate::talk::{BOTH, answer_text, ask, failure, impatient, model, model_of, start};
 
 #[tokio::test]
-async fn a_stream_that_is_cut_gives_its_words_and_then_says_so() {
+async fn cut_stream_yields_text_and_then_an_error() {
     for dialect in BOTH {
         let fake = start([Reply::cut_after("three words so"), Reply::text("and again")]);
         let model = model(&fake, dialect);
-        let (said, end) = words(&model, "hi").await;
+        let (said, end) = answer_text(&model, "hi").await;
         assert_eq!((said.as_str(), end.unwrap_err().kind), ("three words so", ErrorKind::BrokenStream));
-        assert_eq!(words(&model, "hi").await.0, "and again");
+        assert_eq!(answer_text(&model, "hi").await.0, "and again");
     }
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_in_good_order_but_too_soon_is_broken_as_well() {
+async fn clean_end_without_stop_reason_is_broken() {
     for (dialect, body) in [
         (
             WireDialect::Anthropic,
@@ -52,17 +52,17 @@ async fn broken_events_are_a_broken_stream() {
 }
 
 #[tokio::test]
-async fn a_web_page_in_place_of_an_answer_is_a_wrong_address() {
+async fn html_answer_is_reported_as_wrong_address() {
     let fake = start([Reply::raw("<!doctype html><title>Welcome</title>")]);
     let error = failure(&model(&fake, WireDialect::OpenAi), "hi").await;
     assert!(error.kind == ErrorKind::BadRequest && error.message.contains("`base_url`"), "{error}");
 }
 
 #[tokio::test]
-async fn an_error_inside_the_stream_comes_behind_the_words_before_it() {
+async fn stream_error_follows_the_text_before_it() {
     for dialect in BOTH {
         let fake = start([Reply::text("half of").then_error("overloaded_error", "Overloaded")]);
-        let (said, end) = words(&model(&fake, dialect), "hi").await;
+        let (said, end) = answer_text(&model(&fake, dialect), "hi").await;
         let error = end.unwrap_err();
         assert_eq!((said.as_str(), error.kind), ("half of", ErrorKind::Unavailable));
         assert_eq!(error.message, "Overloaded");
@@ -70,24 +70,24 @@ async fn an_error_inside_the_stream_comes_behind_the_words_before_it() {
 }
 
 #[tokio::test]
-async fn silence_is_given_up_before_and_after_the_first_word() {
+async fn silence_times_out_before_and_after_the_first_token() {
     for dialect in BOTH {
         let fake = start([Reply::silence(), Reply::text("one moment").then_silence()]);
         let model = impatient(&fake, dialect);
         assert_eq!(failure(&model, "hi").await.kind, ErrorKind::Timeout);
-        let (said, end) = words(&model, "hi").await;
+        let (said, end) = answer_text(&model, "hi").await;
         assert_eq!((said.as_str(), end.unwrap_err().kind), ("one moment", ErrorKind::Timeout));
-        // Giving up closes the connections as well.
+        // A timeout also closes the connection.
         fake.until(|counts| counts.abandoned == 2).await;
     }
 }
 
 #[tokio::test]
-async fn the_first_byte_timeout_includes_connecting() {
+async fn first_byte_timeout_includes_connecting() {
     for dialect in BOTH {
         let fake = start([Reply::silence()]);
         let mut provider = fake.provider(dialect);
-        // Added to the first-byte timeout, this would outlast the test's own patience.
+        // In addition to the first-byte timeout, this would exceed the timeout of the test.
         provider.timeouts.connect = Duration::from_secs(3_600);
         provider.timeouts.first_byte = Duration::from_millis(200);
         let error = failure(&model_of(provider), "hi").await;
@@ -97,7 +97,7 @@ async fn the_first_byte_timeout_includes_connecting() {
 }
 
 #[tokio::test]
-async fn a_gateway_timeout_says_so() {
+async fn gateway_timeout_is_reported() {
     for dialect in BOTH {
         let fake = start([Reply::status(504)]);
         let error = failure(&model(&fake, dialect), "hi").await;
@@ -107,13 +107,13 @@ async fn a_gateway_timeout_says_so() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_a_network_error_that_names_it() {
+async fn refused_connection_is_a_network_error() {
     for dialect in BOTH {
         let fake = start([]);
         let provider = fake.provider(dialect);
         let place = fake.base_url();
         drop(fake);
-        // The port is free again as soon as its thread has seen the end.
+        // The port is free as soon as its thread has ended.
         while std::net::TcpStream::connect(place.trim_start_matches("http://")).is_ok() {
             tokio::task::yield_now().await;
         }
@@ -124,7 +124,7 @@ async fn nobody_at_the_address_is_a_network_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn a_name_nobody_knows_is_a_network_error() {
+async fn unknown_host_is_a_network_error() {
     let fake = start([]);
     let mut provider = fake.provider(WireDialect::OpenAi);
     provider.base_url = "http://user:hush@nowhere.invalid/v1".to_owned();
@@ -134,31 +134,31 @@ async fn a_name_nobody_knows_is_a_network_error() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_speak_tls_is_a_network_error() {
+async fn server_without_tls_is_a_network_error() {
     let fake = start(Reply::text("in the clear"));
     let mut provider = fake.provider(WireDialect::OpenAi);
     provider.base_url = provider.base_url.replace("http://", "https://");
     let clock = std::sync::Arc::new(|| "2026-11-16T02:47:00Z".parse().unwrap());
     match HttpModel::new(provider, None, clock) {
         Ok(model) => assert_eq!(failure(&model, "hi").await.kind, ErrorKind::Network),
-        // A machine without a single certificate can talk TLS to nobody.
+        // On a machine without root certificates.
         Err(error) => assert!(error.message.contains("certificates"), "{error}"),
     }
     assert!(fake.requests().iter().all(|request| request.body.is_empty()));
 }
 
 #[tokio::test]
-async fn a_connection_closed_without_an_answer_is_a_network_error() {
+async fn connection_closed_without_an_answer_is_a_network_error() {
     for dialect in BOTH {
         let fake = start([Reply::hang_up(), Reply::text("back")]);
         let model = model(&fake, dialect);
         assert_eq!(failure(&model, "hi").await.kind, ErrorKind::Network);
-        assert_eq!(words(&model, "hi").await.0, "back");
+        assert_eq!(answer_text(&model, "hi").await.0, "back");
     }
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_arrive_as_the_text_they_are() {
+async fn invalid_json_arguments_arrive_as_text() {
     for dialect in BOTH {
         let fake = start([Reply::raw_tool_call("memory_search", "{\"query\": \"birth")]);
         let events = ask(&model(&fake, dialect), "when?").await;
@@ -172,7 +172,7 @@ async fn arguments_that_are_no_json_arrive_as_the_text_they_are() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cut_off_is_never_given_out() {
+async fn truncated_tool_call_is_never_emitted() {
     for dialect in BOTH {
         let fake = start([Reply::text("Look: ").and_raw_tool_call("bash", "{\"command\":\"rm -r").cut()]);
         let events = ask(&model(&fake, dialect), "hi").await;
@@ -185,7 +185,7 @@ async fn a_call_that_is_cut_off_is_never_given_out() {
 }
 
 #[tokio::test]
-async fn a_thousand_calls_are_a_thousand_calls() {
+async fn thousand_tool_calls_are_received() {
     for dialect in BOTH {
         let calls = (0..1000).fold(Reply::empty(), |reply, n| reply.and_tool_call("bash", json!({ "n": n })));
         let fake = start([calls]);

@@ -1,4 +1,4 @@
-//! Our client through a real gateway, LiteLLM, in front of a fake provider: `scripts/litellm.sh` starts both and sets
+//! The client through a real LiteLLM gateway in front of a fake provider: `scripts/litellm.sh` starts both and sets
 //! `FOREWORD_TEST_LITELLM` and `FOREWORD_TEST_LITELLM_KEY` to the gateway's address and key.
 
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn gateway(dialect: WireDialect) -> HttpModel {
     HttpModel::new(provider, Some(Secret::new(key)), Arc::new(move || now)).unwrap()
 }
 
-/// A question to a model that the gateway serves from a backend that speaks `backend`.
+/// A request to a model that the gateway serves from a backend with the dialect `backend`.
 fn to(backend: &str, messages: Vec<RequestMessage>) -> Arc<ModelRequest> {
     let model = format!("litellm/{backend}").parse().unwrap();
     Arc::new(ModelRequest { model, messages, ..ModelRequest::clone(&question("")) })
@@ -70,7 +70,7 @@ async fn ask(dialect: WireDialect, request: Arc<ModelRequest>) -> Answer {
 
 #[tokio::test]
 #[ignore = "needs the gateway: run `scripts/litellm.sh`"]
-async fn words_and_usage_come_through_a_gateway() {
+async fn text_and_usage_pass_through_a_gateway() {
     for dialect in BOTH {
         for backend in ["speaks-openai", "speaks-anthropic"] {
             let answer = ask(dialect, to(backend, vec![user("grüß dich")])).await;
@@ -84,7 +84,7 @@ async fn words_and_usage_come_through_a_gateway() {
 
 #[tokio::test]
 #[ignore = "needs the gateway: run `scripts/litellm.sh`"]
-async fn a_tool_is_called_and_its_result_answered_through_a_gateway() {
+async fn tool_call_and_result_pass_through_a_gateway() {
     for dialect in BOTH {
         for backend in ["speaks-openai", "speaks-anthropic"] {
             let mut messages = vec![user("please use a tool")];
@@ -110,7 +110,7 @@ async fn a_tool_is_called_and_its_result_answered_through_a_gateway() {
 
 #[tokio::test]
 #[ignore = "needs the gateway: run `scripts/litellm.sh`"]
-async fn a_backends_refusal_is_still_recognised_behind_a_gateway() {
+async fn backend_error_is_classified_behind_a_gateway() {
     for dialect in BOTH {
         for backend in ["speaks-openai", "speaks-anthropic"] {
             for (status, kind) in [(429, ErrorKind::RateLimited), (400, ErrorKind::ContextTooLong)] {
@@ -129,7 +129,7 @@ async fn a_backends_refusal_is_still_recognised_behind_a_gateway() {
 
 #[tokio::test]
 #[ignore = "needs the gateway: run `scripts/litellm.sh`"]
-async fn marks_reach_a_backend_that_caches_only_what_is_marked() {
+async fn breakpoints_reach_the_backend_of_a_gateway() {
     for dialect in BOTH {
         let mut request = ModelRequest::clone(&to("speaks-anthropic", vec![user("show me the marks")]));
         request.system =
@@ -142,7 +142,7 @@ async fn marks_reach_a_backend_that_caches_only_what_is_marked() {
 
 #[tokio::test]
 #[ignore = "needs the gateway: run `scripts/litellm.sh`"]
-async fn a_model_the_gateway_does_not_serve_is_unknown() {
+async fn model_missing_at_the_gateway_is_unknown() {
     for dialect in BOTH {
         let events: Vec<_> = gateway(dialect).call(to("nothing-here", vec![user("hi")])).collect().await;
         let error = events.into_iter().next_back().unwrap().unwrap_err();

@@ -7,6 +7,6 @@ mod litellm;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
-mod streaming;
+mod streams;
 #[cfg(test)]
 mod talk;

@@ -1,4 +1,4 @@
-//! Requests that are refused.
+//! Requests that the provider rejects.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use foreword_core::provider::{Secret, WireDialect};
 use foreword_providers::HttpModel;
 use foreword_testkit::Reply;
 
-use crate::talk::{BOTH, KEY, failure, model, model_of, start, words};
+use crate::talk::{BOTH, KEY, answer_text, failure, model, model_of, start};
 
 #[tokio::test]
-async fn a_refusal_is_sorted_and_says_what_the_provider_said() {
+async fn error_response_is_classified_with_its_message() {
     for (status, kind) in [
         (400, ErrorKind::BadRequest),
         (401, ErrorKind::Authentication),
@@ -32,7 +32,7 @@ async fn a_refusal_is_sorted_and_says_what_the_provider_said() {
 }
 
 #[tokio::test]
-async fn a_wish_to_be_left_alone_is_passed_on_in_every_form() {
+async fn retry_after_is_reported_in_every_form() {
     for (header, value, expected) in [
         ("retry-after", "3", Some(Duration::from_secs(3))),
         ("retry-after", "Mon, 16 Nov 2026 02:47:05 GMT", Some(Duration::from_secs(5))),
@@ -51,7 +51,7 @@ async fn a_wish_to_be_left_alone_is_passed_on_in_every_form() {
 }
 
 #[tokio::test]
-async fn a_model_nobody_knows_is_told_from_a_place_nobody_knows() {
+async fn unknown_model_differs_from_unknown_path() {
     let fake =
         start([Reply::status(404).message("model: model-1"), Reply::status(404).body("404 page not found")]);
     let model = model(&fake, WireDialect::Anthropic);
@@ -60,7 +60,7 @@ async fn a_model_nobody_knows_is_told_from_a_place_nobody_knows() {
 }
 
 #[tokio::test]
-async fn a_context_that_is_too_long_is_recognised() {
+async fn overlong_context_is_recognised() {
     for (dialect, words) in [
         (WireDialect::Anthropic, "prompt is too long: 210000 tokens > 200000 maximum"),
         (WireDialect::OpenAi, "This model's maximum context length is 4096 tokens."),
@@ -71,7 +71,7 @@ async fn a_context_that_is_too_long_is_recognised() {
 }
 
 #[tokio::test]
-async fn neither_the_key_nor_a_secret_header_is_ever_in_an_error() {
+async fn errors_contain_neither_key_nor_secret_headers() {
     for dialect in BOTH {
         let echo = format!("bad key {KEY} and header hush-hush,\u{1b}[2J\nsee sk-live-abcdefgh12345678");
         let fake = start([Reply::status(401).message(echo)]);
@@ -87,16 +87,16 @@ async fn neither_the_key_nor_a_secret_header_is_ever_in_an_error() {
 }
 
 #[tokio::test]
-async fn of_a_huge_refusal_only_the_beginning_is_read() {
+async fn huge_error_response_is_read_partially() {
     let fake = start([Reply::status(500).body("word ".repeat(4 << 20)), Reply::text("back")]);
     let model = model(&fake, WireDialect::OpenAi);
     let error = failure(&model, "hi").await;
     assert!(error.message.chars().count() < 400, "{}", error.message);
-    assert_eq!(words(&model, "hi").await.0, "back");
+    assert_eq!(answer_text(&model, "hi").await.0, "back");
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed_because_the_key_would_go_with_it() {
+async fn redirect_is_not_followed_with_the_key() {
     let elsewhere = start(Reply::text("got you"));
     let to = format!("{}/v1/messages?token=hush", elsewhere.base_url());
     let fake = start([Reply::status(307).header("location", to)]);
@@ -107,7 +107,7 @@ async fn a_redirect_is_not_followed_because_the_key_would_go_with_it() {
 }
 
 #[test]
-fn an_address_or_a_header_that_cannot_be_used_is_refused_at_once() {
+fn invalid_url_or_header_is_rejected_on_creation() {
     let fake = start([]);
     let clock = || std::sync::Arc::new(|| "2026-11-16T02:47:00Z".parse().unwrap());
     for base_url in ["", "api.example.com", "ftp://user:hush@example.com", "http://", "not an address"] {

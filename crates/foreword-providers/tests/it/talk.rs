@@ -1,4 +1,4 @@
-//! One question to a fake provider, and what comes back.
+//! Helpers: one request to a fake provider, and its result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use futures_util::StreamExt;
 pub(crate) const BOTH: [WireDialect; 2] = [WireDialect::Anthropic, WireDialect::OpenAi];
 pub(crate) const KEY: &str = "swordfish-0123456789";
 
-/// What a test may take at most, so that a hang is a failure with a name.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout of one test, so that a hang is reported as a failure.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn start(script: impl Into<Script>) -> FakeProvider {
     FakeProvider::start(script).unwrap()
@@ -32,7 +32,7 @@ pub(crate) fn model_of(provider: Provider) -> HttpModel {
     HttpModel::new(provider, Some(Secret::new(KEY)), Arc::new(move || now)).unwrap()
 }
 
-/// The same way, with little patience.
+/// The same client with short timeouts.
 pub(crate) fn impatient(fake: &FakeProvider, dialect: WireDialect) -> HttpModel {
     let mut provider = fake.provider(dialect);
     let little = Duration::from_millis(500);
@@ -52,14 +52,14 @@ pub(crate) fn question(text: &str) -> Arc<ModelRequest> {
     })
 }
 
-/// All that came.
+/// All items.
 pub(crate) async fn ask(model: &HttpModel, text: &str) -> Vec<Result<ModelEvent, ModelError>> {
     let answer = model.call(question(text)).collect();
-    tokio::time::timeout(PATIENCE, answer).await.expect("an answer, or an error, in time")
+    tokio::time::timeout(TEST_TIMEOUT, answer).await.expect("an answer, or an error, in time")
 }
 
-/// The words, and why it stopped or failed.
-pub(crate) async fn words(model: &HttpModel, text: &str) -> (String, Result<StopReason, ModelError>) {
+/// The text, and the stop reason or the error.
+pub(crate) async fn answer_text(model: &HttpModel, text: &str) -> (String, Result<StopReason, ModelError>) {
     let mut said = String::new();
     for event in ask(model, text).await {
         match event {
@@ -72,7 +72,7 @@ pub(crate) async fn words(model: &HttpModel, text: &str) -> (String, Result<Stop
     panic!("the stream ended without an end: {said}")
 }
 
-/// The error it ends with.
+/// The final error.
 pub(crate) async fn failure(model: &HttpModel, text: &str) -> ModelError {
     let events = ask(model, text).await;
     match events.into_iter().next_back() {

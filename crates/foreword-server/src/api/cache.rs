@@ -1,111 +1,104 @@
-//! What the provider's cache gave, and why it gave no more: what `foreword cache` shows.
+//! Cache hit rates and diagnosed misses, as `foreword cache` shows them.
 
 use axum::extract::State;
-use foreword_agent::cache_report::{CacheReport, CauseSum, Miss, Talk};
+use foreword_agent::reports::cache_report::{CacheConversation, CacheReport, CauseSum, Miss};
 use foreword_core::cache::HitRate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::extract::Query;
-use super::looking::{conversation_id, viewer_of};
 use super::moment::{Moment, moment};
-use super::paging::PageQuery;
+use super::pagination::PageQuery;
+use super::viewer::{conversation_id, viewer_of_conversation};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-/// How far back is looked if nobody says.
-const USUAL: &str = "30d";
+const DEFAULT_SINCE: &str = "30d";
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(get_cache))
-}
-
-/// Which calls.
+/// Filters of model calls.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct CacheQuery {
-    /// Those of this conversation. Whoever is not the owner has to name one of their own.
+pub(crate) struct CacheQuery {
+    /// Only calls of this conversation. Required for everyone but the owner, who must name one of their own.
     conversation: Option<String>,
-    /// Not before: `12h`, `7d`, `today`, `2026-11-16` or a time. Default: `30d`.
+    /// Start of the period: `12h`, `7d`, `today`, `2026-11-16` or a time. Default: `30d`.
     since: Option<String>,
 }
 
-/// What the cache gave.
+/// Cache usage.
 #[derive(Debug, Serialize, ToSchema)]
-struct Cache {
+pub(crate) struct Cache {
     /// Over all calls.
     #[serde(flatten)]
     rate: RateBody,
-    /// What was missed, by cause, the dearest first.
+    /// The misses by cause, most expensive first.
     causes: Vec<Cause>,
-    /// The conversations, the last one active first.
+    /// The conversations, most recently active first.
     conversations: Vec<CachedConversation>,
-    /// What to ask for `after` to get the rest, if this is not all.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// Whether there were more calls than were looked at.
+    /// Whether there were too many calls to read all of them.
     cut: bool,
 }
 
-/// How much of what was sent came from the cache.
+/// The share of input tokens read from the cache.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = HitRate)]
-struct RateBody {
-    /// From 0 to 1; `null` if no provider has reported anything.
+pub(crate) struct RateBody {
+    /// From 0 to 1; `null` if no provider reported it.
     hit_rate: Option<f64>,
     /// Tokens read from the cache.
     tokens_read: u64,
-    /// Tokens read in all, by calls that were reported.
+    /// All input tokens of reported calls.
     input_tokens: u64,
-    /// Calls that were reported.
+    /// Calls with reported cache usage.
     calls: u64,
-    /// Calls of which the provider did not say.
+    /// Calls without reported cache usage.
     calls_unreported: u64,
 }
 
-/// What one cause came to.
+/// The misses of one cause.
 #[derive(Debug, Serialize, ToSchema)]
-struct Cause {
-    /// Its short name.
+pub(crate) struct Cause {
+    /// The cause.
     #[schema(example = "layer_edited")]
     cause: String,
-    /// How often.
+    /// Number of misses.
     misses: u64,
     /// Tokens that were processed again.
     tokens_rewritten: u64,
-    /// What that cost more than reading them would have, in US dollars, as far as prices are known.
+    /// Their cost beyond a cache read, in US dollars, as far as prices are known.
     extra_usd: f64,
-    /// How often nobody knows what it cost.
+    /// Misses without a known price.
     unpriced: u64,
 }
 
-/// A conversation.
+/// Cache usage of a conversation.
 #[derive(Debug, Serialize, ToSchema)]
-struct CachedConversation {
+pub(crate) struct CachedConversation {
     /// Its id.
     conversation: String,
     /// Over its calls.
     #[serde(flatten)]
     rate: RateBody,
-    /// What was missed, the first first.
+    /// The misses, oldest first.
     misses: Vec<CacheMiss>,
     /// When it last called a model.
     last_call_at: Moment,
 }
 
-/// A request that read less than it could have: when, in which turn, and the diagnosis (`verdict`, `cause`, `detail`,
+/// A request that read less from the cache than it could have, with the diagnosis (`verdict`, `cause`, `detail`,
 /// `section`, `layer`, `tokens_rewritten`, `cost_usd`, `cost_if_hit_usd`, `advice` and others).
 #[derive(Debug, Serialize, ToSchema)]
-struct CacheMiss {
+pub(crate) struct CacheMiss {
     /// When it was sent.
     at: Moment,
     /// The turn.
     turn_id: Option<String>,
-    /// Which turn of the conversation that is; the first is 1.
+    /// The turn's number in the conversation, from 1.
     turn: Option<u64>,
     /// The diagnosis.
     #[serde(flatten)]
@@ -113,9 +106,9 @@ struct CacheMiss {
     diagnosis: Map<String, Value>,
 }
 
-/// What the cache gave, and why it gave no more
+/// Cache hit rates and diagnosed misses
 ///
-/// As `foreword --json cache` writes it.
+/// Same format as `foreword --json cache`.
 #[utoipa::path(get, path = "/api/v1/cache", tag = "observing", security(("bearer" = ["observe"])), params(CacheQuery, PageQuery),
     responses(
         (status = 200, body = Cache),
@@ -124,16 +117,16 @@ struct CacheMiss {
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn get_cache(
+pub(crate) async fn get_cache(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<CacheQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Cache>, Problem> {
     let conversation = conversation_id(query.conversation.as_deref())?;
-    let viewer = viewer_of(&app, &caller, conversation.clone()).await?;
-    let since = moment(Some(query.since.as_deref().unwrap_or(USUAL)), &app)?;
-    let report = CacheReport::seen_by(&viewer, conversation, since).await?;
+    let viewer = viewer_of_conversation(&app, &caller, conversation.clone()).await?;
+    let since = moment(Some(query.since.as_deref().unwrap_or(DEFAULT_SINCE)), &app)?;
+    let report = CacheReport::visible_to(&viewer, conversation, since).await?;
     let mut cache = Cache::from(report);
     (cache.conversations, cache.next) = page.cut(cache.conversations, |one| &one.conversation)?;
     Ok(axum::Json(cache))
@@ -170,8 +163,8 @@ impl From<CauseSum> for Cause {
     }
 }
 
-impl From<Talk> for CachedConversation {
-    fn from(talk: Talk) -> Self {
+impl From<CacheConversation> for CachedConversation {
+    fn from(talk: CacheConversation) -> Self {
         Self {
             conversation: talk.conversation.into(),
             rate: talk.rate.into(),

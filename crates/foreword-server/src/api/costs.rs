@@ -1,70 +1,64 @@
-//! What calls to models came to: what `foreword cost` shows. The owner sees everybody's, everybody else their own.
+//! Costs of model calls, as `foreword cost` shows them: all for the owner, their own for other users.
 
 use axum::extract::State;
-use foreword_agent::cost_report::{BadSpan, CostReport, CostSpan, ToldApart};
+use foreword_agent::reports::cost_report::{CostGrouping, CostReport, CostSpan, SpanError};
 use foreword_core::api_token::Scope;
 use foreword_core::cost_sum::CostSum;
 use foreword_prompt::trust::Trust;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::extract::Query;
-use super::looking::{between, log_written};
 use super::moment::Moment;
-use super::paging::PageQuery;
+use super::pagination::PageQuery;
+use super::viewer::{flush_events, time_span};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-/// What stands for a row without a name where a page ends: no name is that.
-const NAMELESS: &str = "\u{1}";
+/// The cursor of a row without a key, which no key equals.
+const NO_KEY: &str = "\u{1}";
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(get_costs))
-}
-
-/// Which costs.
+/// Filters of costs.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct CostsQuery {
-    /// What to tell apart: `day`, `session`, `user`, `model` or `agent`. Default: `day`.
+pub(crate) struct CostsQuery {
+    /// The grouping: `day`, `session`, `user`, `model` or `agent`. Default: `day`.
     #[param(example = "model")]
     by: Option<String>,
-    /// Not before: `12h`, `7d`, `today`, `2026-11-16` or a time. Default: the last 30 days.
+    /// Start of the period: `12h`, `7d`, `today`, `2026-11-16` or a time. Default: 30 days ago.
     since: Option<String>,
-    /// Not after.
+    /// End of the period.
     until: Option<String>,
 }
 
-/// What calls came to.
+/// Costs of model calls.
 #[derive(Debug, Serialize, ToSchema)]
-struct Costs {
-    /// What they are told apart by.
+pub(crate) struct Costs {
+    /// The grouping.
     #[schema(example = "day")]
     by: &'static str,
-    /// Not before.
+    /// Start of the period.
     since: Moment,
-    /// Before.
+    /// End of the period, exclusive.
     until: Moment,
-    /// Days in their order, without those on which nothing was; else the dearest first.
+    /// Days in order, without empty ones; other groups by cost, highest first.
     rows: Vec<CostRow>,
-    /// What to ask for `after` to get the rest, if this is not all.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// All together.
+    /// The total.
     total: CostSumBody,
-    /// Those of today, where the server is.
+    /// Today's total, in the server's time zone.
     today: CostSumBody,
     /// The conversation with the most tokens.
     most_tokens: Option<MostTokens>,
 }
 
-/// The sum under one name.
+/// The sum of a group.
 #[derive(Debug, Serialize, ToSchema)]
-struct CostRow {
-    /// The name; `null` is whatever has none.
+pub(crate) struct CostRow {
+    /// The group; `null` for calls without one.
     key: Option<String>,
     /// The sum.
     #[serde(flatten)]
@@ -73,44 +67,44 @@ struct CostRow {
 
 /// The conversation with the most tokens.
 #[derive(Debug, Serialize, ToSchema)]
-struct MostTokens {
-    /// Which.
+pub(crate) struct MostTokens {
+    /// The conversation's id.
     session: String,
-    /// How many.
+    /// Its tokens.
     tokens: u64,
 }
 
-/// A sum of calls to models. What nobody knows is `null`, never 0.
+/// A sum of model calls. Unknown values are `null`, never 0.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CostSum)]
 pub(crate) struct CostSumBody {
-    /// In how many turns.
+    /// Number of turns.
     turns: u64,
-    /// How many calls.
+    /// Number of calls.
     calls: u64,
-    /// How many of them broke off.
+    /// Number of failed calls.
     failed_calls: u64,
-    /// How many have no known price and are in no sum.
+    /// Number of calls without a known price, which are not part of the cost.
     unpriced_calls: u64,
-    /// Tokens read, from wherever.
+    /// Input tokens, cached ones included.
     tokens_in: u64,
-    /// Tokens written.
+    /// Output tokens.
     tokens_out: u64,
-    /// Tokens read from the provider's cache.
+    /// Input tokens read from the provider's cache.
     cache_read_tokens: Option<u64>,
-    /// Tokens written to the provider's cache.
+    /// Input tokens written to the provider's cache.
     cache_write_tokens: Option<u64>,
-    /// Which part came from the cache, from 0 to 1.
+    /// The cached share of input tokens, from 0 to 1.
     cache_share: Option<f64>,
-    /// US dollars.
+    /// Cost in US dollars.
     cost_usd: Option<f64>,
-    /// US dollars a turn.
+    /// Average cost of a turn in US dollars.
     cost_usd_per_turn: Option<f64>,
 }
 
-/// What calls to models came to
+/// Costs of model calls
 ///
-/// As `foreword --json cost` writes it. The owner sees everybody's calls; everybody else those that were made for them.
+/// Same format as `foreword --json cost`. The owner sees all calls; other users see those made for them.
 #[utoipa::path(get, path = "/api/v1/costs", tag = "observing", security(("bearer" = ["observe"])), params(CostsQuery, PageQuery),
     responses(
         (status = 200, body = Costs),
@@ -118,32 +112,32 @@ pub(crate) struct CostSumBody {
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn get_costs(
+pub(crate) async fn get_costs(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<CostsQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Costs>, Problem> {
-    caller.needs(Scope::Observe)?;
-    let by = query.by.as_deref().map_or(Ok(ToldApart::default()), str::parse).map_err(|_| {
-        let words = ToldApart::ALL.map(ToldApart::as_str).join(", ");
+    caller.require(Scope::Observe)?;
+    let by = query.by.as_deref().map_or(Ok(CostGrouping::default()), str::parse).map_err(|_| {
+        let words = CostGrouping::ALL.map(CostGrouping::as_str).join(", ");
         Problem::bad_request("unknown_by", format!("`by` is one of {words}"))
     })?;
-    let (since, until) = between(query.since.as_deref(), query.until.as_deref(), &app)?;
-    let now = app.surroundings.now();
+    let (since, until) = time_span(query.since.as_deref(), query.until.as_deref(), &app)?;
+    let now = app.clock_and_rng.now();
     let span = CostSpan::new(since, until, &now).map_err(|bad| {
         let help = match bad {
-            BadSpan::Backwards => "such as `since=7d&until=today`",
-            BadSpan::TooLong => "begin later, with `since`",
+            SpanError::Backwards => "for example `since=7d&until=today`",
+            SpanError::TooLong => "use a later `since`",
         };
         Problem::bad_request("bad_span", bad.to_string()).help(help)
     })?;
     let sees_all = caller.trust(&app.config()).permits(Trust::Full);
     let user = (!sees_all).then(|| caller.user());
-    log_written(&app).await;
-    let report = CostReport::read(&app.store, by, (&span, &now), user).await?;
+    flush_events(&app).await;
+    let report = CostReport::read(&app.store, by, &span, &now, user).await?;
     let mut costs = Costs::from(report);
-    (costs.rows, costs.next) = page.cut(costs.rows, |row| row.key.as_deref().unwrap_or(NAMELESS))?;
+    (costs.rows, costs.next) = page.cut(costs.rows, |row| row.key.as_deref().unwrap_or(NO_KEY))?;
     Ok(axum::Json(costs))
 }
 
@@ -165,7 +159,7 @@ impl From<CostReport> for Costs {
 
 impl From<CostSum> for CostSumBody {
     fn from(sum: CostSum) -> Self {
-        let told = sum.tokens_told > 0;
+        let is_reported = sum.tokens_told > 0;
         Self {
             turns: sum.turns,
             calls: sum.calls,
@@ -173,8 +167,8 @@ impl From<CostSum> for CostSumBody {
             unpriced_calls: sum.unpriced,
             tokens_in: sum.tokens_in,
             tokens_out: sum.tokens_out,
-            cache_read_tokens: told.then_some(sum.cache_read),
-            cache_write_tokens: told.then_some(sum.cache_write),
+            cache_read_tokens: is_reported.then_some(sum.cache_read),
+            cache_write_tokens: is_reported.then_some(sum.cache_write),
             cache_share: sum.cache_share(),
             cost_usd: (sum.unpriced < sum.calls || sum.is_empty()).then_some(sum.usd),
             cost_usd_per_turn: sum.usd_per_turn(),

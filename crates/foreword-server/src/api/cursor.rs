@@ -1,21 +1,21 @@
-//! Where a page ended, as a word that needs no escaping in an address: whatever is in an id, it comes back as it was.
+//! Opaque pagination cursors: hex-encoded, so that any id can be part of a URL.
 
 use crate::problem::Problem;
 
-/// What stands between the parts. No id and no address holds one.
-const BETWEEN: char = '\u{1f}';
+/// Separates the parts. No id contains it.
+const SEPARATOR: char = '\u{1f}';
 
-/// The word for the place behind the thing that is told apart by `parts`.
+/// Encodes a cursor.
 pub(crate) fn cursor(parts: &[&str]) -> String {
-    let joined = parts.join(&BETWEEN.to_string());
+    let joined = parts.join(&SEPARATOR.to_string());
     joined.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The parts of such a word, `N` of them.
+/// Decodes a cursor of `N` parts.
 pub(crate) fn parts<const N: usize>(word: &str) -> Result<[String; N], Problem> {
     let bad = || {
-        Problem::bad_request("bad_cursor", "`after` is not where a page of this list ended")
-            .help("give the `next` of the page before, or leave it out")
+        Problem::bad_request("bad_cursor", "`after` is not a valid cursor of this list")
+            .help("use `next` of the previous page, or omit it")
     };
     let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let bytes: Option<Vec<u8>> = word
@@ -27,14 +27,13 @@ pub(crate) fn parts<const N: usize>(word: &str) -> Result<[String; N], Problem> 
         })
         .collect();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(bad)?;
-    let parts: Vec<String> = text.split(BETWEEN).map(str::to_owned).collect();
+    let parts: Vec<String> = text.split(SEPARATOR).map(str::to_owned).collect();
     parts.try_into().map_err(|_| bad())
 }
 
-/// One part of such a word, as what it stands for.
+/// Parses a part of a cursor.
 pub(crate) fn part<T: std::str::FromStr>(text: &str) -> Result<T, Problem> {
-    text.parse()
-        .map_err(|_| Problem::bad_request("bad_cursor", "`after` is not where a page of this list ended"))
+    text.parse().map_err(|_| Problem::bad_request("bad_cursor", "`after` is not a valid cursor of this list"))
 }
 
 #[cfg(test)]
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_that_nobody_was_given_is_refused() {
+    fn invalid_cursors_are_refused() {
         for bad in ["", "7", "zz", "ff", "7q", "é", "616263"] {
             assert_eq!(parts::<2>(bad).unwrap_err().code(), "bad_cursor", "{bad}");
         }
@@ -52,7 +51,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_in_an_id_comes_back(one in "[^\u{1f}]*", other in "[^\u{1f}]*") {
+        fn cursor_round_trips(one in "[^\u{1f}]*", other in "[^\u{1f}]*") {
             let word = cursor(&[&one, &other]);
             prop_assert!(word.bytes().all(|byte| byte.is_ascii_alphanumeric()));
             prop_assert_eq!(parts::<2>(&word).unwrap(), [one, other]);

@@ -1,4 +1,4 @@
-//! Answers that a client may have already: named by their content, and not sent twice.
+//! Conditional requests: `ETag`, `If-None-Match` and `If-Match`.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -6,19 +6,18 @@ use serde::Serialize;
 
 use crate::problem::Problem;
 
-/// `body` as JSON, or the word that nothing has changed since the client last asked. It is asked for again each time: what
-/// is stored in between may be anybody's.
-pub(crate) fn tagged<T: Serialize>(headers: &HeaderMap, body: &T) -> Response {
-    // What is answered has a JSON form.
+/// Responds with `body` as JSON, or 304 if the client has it. `no-store`, since a shared cache must not keep it.
+pub(crate) fn json_with_etag<T: Serialize>(headers: &HeaderMap, body: &T) -> Response {
+    // Serialising response types can't fail.
     let body = serde_json::to_vec(body).unwrap_or_default();
     let tag = tag_of(&body);
     let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    let has_it = known
+    let is_unchanged = known
         .flat_map(|value| value.split(','))
         .map(|one| one.trim().trim_start_matches("W/"))
         .any(|one| one == tag || one == "*");
     let cache = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-    let mut response = if has_it {
+    let mut response = if is_unchanged {
         (StatusCode::NOT_MODIFIED, cache).into_response()
     } else {
         let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
@@ -34,31 +33,30 @@ fn tag_of(body: &[u8]) -> String {
     format!("\"{}\"", &blake3::hash(body).to_hex()[..32])
 }
 
-/// What a client says it has read before it writes.
+/// The result of an `If-Match` check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Read {
-    /// What is there now.
-    This,
-    /// Nothing was said of it.
-    Unsaid,
+pub(crate) enum IfMatch {
+    /// It matches the current version.
+    Matches,
+    /// There is no such header.
+    Absent,
 }
 
-/// Refuses a write by somebody who has read something else than `current`, which is what a GET would give now.
-pub(crate) fn has_read<T: Serialize>(headers: &HeaderMap, current: &T) -> Result<Read, Problem> {
+/// Refuses a write whose `If-Match` does not match `current`, the JSON of a GET.
+pub(crate) fn check_if_match<T: Serialize>(headers: &HeaderMap, current: &T) -> Result<IfMatch, Problem> {
     let mut tags = headers.get_all(header::IF_MATCH).iter().peekable();
     if tags.peek().is_none() {
-        return Ok(Read::Unsaid);
+        return Ok(IfMatch::Absent);
     }
     let tag = tag_of(&serde_json::to_vec(current).unwrap_or_default());
     let said = tags.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
     if said.map(str::trim).any(|one| one == tag || one == "*") {
-        return Ok(Read::This);
+        return Ok(IfMatch::Matches);
     }
-    Err(changed_meanwhile("it is not what `If-Match` names: somebody has changed it meanwhile"))
+    Err(edit_conflict("`If-Match` does not match the current version: it was changed meanwhile"))
 }
 
-/// Somebody else was faster.
-pub(crate) fn changed_meanwhile(detail: impl Into<String>) -> Problem {
+pub(crate) fn edit_conflict(detail: impl Into<String>) -> Problem {
     Problem::new(StatusCode::PRECONDITION_FAILED, "changed_meanwhile", detail)
-        .help("read it again, and decide anew")
+        .help("read the current version, and try again")
 }

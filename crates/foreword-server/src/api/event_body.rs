@@ -1,8 +1,8 @@
-//! An event as it is answered: with the names, and in the form, that `foreword --json logs` writes.
+//! The JSON of an event, the same as `foreword --json logs` writes.
 
 use std::collections::BTreeMap;
 
-use foreword_agent::viewer::Viewer;
+use foreword_agent::reports::viewer::Viewer;
 use foreword_core::event::{Event, StoredEvent};
 use serde::Serialize;
 use serde_json::Value;
@@ -10,22 +10,22 @@ use utoipa::ToSchema;
 
 use super::moment::Moment;
 
-/// Something that happened. What is not known is left out.
+/// An event. Unknown fields are absent.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Event)]
 pub(crate) struct EventBody {
-    /// Its number; later written ones have higher numbers.
+    /// Its number, in the order of storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<u64>,
-    /// When.
+    /// When it happened.
     timestamp: Moment,
     /// `debug`, `info`, `warn` or `error`.
     #[schema(example = "info")]
     level: &'static str,
-    /// Where in the program.
+    /// The part of the program.
     #[schema(example = "provider")]
     category: String,
-    /// The conversation. It may be gone: its events stay.
+    /// The conversation, which may have been deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
     /// The agent.
@@ -37,25 +37,25 @@ pub(crate) struct EventBody {
     /// The channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     channel: Option<String>,
-    /// What happened.
+    /// The type of the event.
     #[schema(example = "api_call")]
     event_type: String,
-    /// How long it took.
+    /// Duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<u64>,
-    /// Tokens the model read.
+    /// Input tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens_in: Option<u64>,
-    /// Tokens the model wrote.
+    /// Output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens_out: Option<u64>,
-    /// What it cost, in US dollars.
+    /// Cost in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
-    /// What went wrong.
+    /// The error.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// Whatever else belongs to this type of event.
+    /// Further data of this type of event.
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Value>,
     /// The turn it is part of.
@@ -64,10 +64,10 @@ pub(crate) struct EventBody {
     /// The trace it is part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace_id: Option<String>,
-    /// Its span.
+    /// The span's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     span_id: Option<String>,
-    /// The span around its span.
+    /// The id of the parent span.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_span_id: Option<String>,
     /// Tokens read from the provider's cache.
@@ -76,10 +76,10 @@ pub(crate) struct EventBody {
     /// Tokens written to the provider's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_write_tokens: Option<u64>,
-    /// The frozen prompt that was sent.
+    /// The hash of the frozen prompt that was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_fingerprint: Option<String>,
-    /// The versions of the layers it was built from.
+    /// The versions of its layers.
     #[serde(skip_serializing_if = "Option::is_none")]
     layer_versions: Option<BTreeMap<String, u64>>,
 }
@@ -90,9 +90,9 @@ impl EventBody {
         Self { id: Some(id), ..Self::new(event, viewer) }
     }
 
-    /// An event as `viewer` may read it: there is no other way to send one.
+    /// An event as `viewer` may read it. The only way to serialise one.
     pub(super) fn new(event: Event, viewer: &Viewer) -> Self {
-        let event = viewer.shown(event);
+        let event = viewer.visible_form(event);
         Self {
             id: None,
             timestamp: event.timestamp.into(),

@@ -1,4 +1,4 @@
-//! What happened, the newest first, as far as whoever asks may see it: what `foreword logs` shows.
+//! The event log, as `foreword logs` shows it.
 
 use axum::extract::State;
 use foreword_core::event::Level;
@@ -9,51 +9,45 @@ use foreword_prompt::untrusted::display_line;
 use foreword_store::events::{EventFilter, EventKey};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::event_body::EventBody;
 use super::extract::Query;
-use super::looking::{between, conversation_id, viewer_of};
-use super::paging::{Page, PageQuery};
+use super::pagination::{Page, PageQuery};
+use super::viewer::{conversation_id, time_span, viewer_of_conversation};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list_events))
-}
-
-/// Which events.
+/// Filters of events.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct EventsQuery {
-    /// Those of this conversation. Whoever is not the owner has to name one of their own.
+pub(crate) struct EventsQuery {
+    /// Only those of this conversation. Required for everyone but the owner, who must name one of their own.
     #[param(example = "c-1")]
     session: Option<String>,
-    /// Those of this level, and of worse ones: `debug`, `info`, `warn`, `error`.
+    /// The minimum level: `debug`, `info`, `warn`, `error`.
     #[param(example = "warn")]
     level: Option<String>,
-    /// Those of this type.
+    /// Only those of this type.
     #[serde(rename = "type")]
     #[param(rename = "type", example = "api_call")]
     event_type: Option<String>,
-    /// Those of this user.
+    /// Only those of this user.
     user: Option<String>,
-    /// Those on this channel.
+    /// Only those of this channel.
     channel: Option<String>,
-    /// Those of this turn.
+    /// Only those of this turn.
     turn: Option<String>,
-    /// Not before: `12h`, `7d`, `today`, `2026-11-16` or a time.
+    /// Start of the period: `12h`, `7d`, `today`, `2026-11-16` or a time.
     since: Option<String>,
-    /// Before.
+    /// End of the period.
     until: Option<String>,
 }
 
-/// What happened, the newest first
+/// Lists events, newest first
 ///
-/// The same events that `foreword --json logs` writes. The owner sees all; everybody else sees those of their own
-/// conversations that happened at a trust that theirs permits.
+/// Same format as `foreword --json logs`. The owner sees all; other users see those of their own conversations that
+/// their trust permits.
 #[utoipa::path(get, path = "/api/v1/events", tag = "observing", security(("bearer" = ["observe"])),
     params(EventsQuery, PageQuery),
     responses(
@@ -63,23 +57,23 @@ struct EventsQuery {
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn list_events(
+pub(crate) async fn list_events(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<EventsQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Page<EventBody>>, Problem> {
     let session = conversation_id(query.session.as_deref())?;
-    let viewer = viewer_of(&app, &caller, session.clone()).await?;
+    let viewer = viewer_of_conversation(&app, &caller, session.clone()).await?;
     let turn = query.turn.as_deref().map(TurnId::new).transpose();
-    let (since, until) = between(query.since.as_deref(), query.until.as_deref(), &app)?;
+    let (since, until) = time_span(query.since.as_deref(), query.until.as_deref(), &app)?;
     let filter = EventFilter {
         session,
         levels: levels(query.level.as_deref())?,
         event_type: query.event_type.map(Into::into),
         user: query.user,
         channel: query.channel,
-        turn: turn.map_err(|bad| Problem::bad_request("bad_id", bad.to_string()))?,
+        turn: turn.map_err(|bad| Problem::bad_request("invalid_id", bad.to_string()))?,
         since,
         until,
         ..EventFilter::default()
@@ -91,7 +85,7 @@ async fn list_events(
     Ok(axum::Json(Page { items, next }))
 }
 
-/// The level that is asked for, and the worse ones.
+/// The given level and higher ones.
 fn levels(word: Option<&str>) -> Result<Vec<Level>, Problem> {
     let Some(word) = word else { return Ok(Vec::new()) };
     let Ok(least) = word.parse::<Level>() else {
@@ -106,11 +100,11 @@ fn levels(word: Option<&str>) -> Result<Vec<Level>, Problem> {
     Ok(Level::ALL.into_iter().filter(|level| *level >= least).collect())
 }
 
-/// Where the page before ended.
+/// Decodes the cursor.
 fn key(after: &str) -> Result<EventKey, Problem> {
     let read = || {
         let (micros, id) = after.rsplit_once('-')?;
         Some(EventKey { timestamp: Timestamp::from_micros(micros.parse().ok()?), id: id.parse().ok()? })
     };
-    read().ok_or_else(|| Problem::bad_request("bad_cursor", "`after` is no place that a page ended at"))
+    read().ok_or_else(|| Problem::bad_request("bad_cursor", "`after` is not a valid cursor of this list"))
 }

@@ -1,4 +1,4 @@
-//! What a handler is given, read out of a request; whatever can't be read is refused with a problem that says where.
+//! Extractors whose rejections are a [`Problem`].
 
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -6,11 +6,11 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use crate::body_clock;
-use crate::body_limit::too_large;
+use crate::body_timeout;
+use crate::middleware::body_limit::too_large;
 use crate::problem::Problem;
 
-/// A body of JSON.
+/// A JSON body.
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
@@ -29,26 +29,25 @@ fn refused_body(rejection: &JsonRejection) -> Problem {
     match rejection {
         JsonRejection::JsonDataError(_) => {
             Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong_fields", words)
-                .help("`/openapi.json` says which fields there are")
+                .help("`/openapi.json` lists the fields")
         }
         JsonRejection::JsonSyntaxError(_) => Problem::bad_request("bad_json", words),
         JsonRejection::MissingJsonContentType(_) => {
-            Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", "the body is not said to be JSON")
+            Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", "the `Content-Type` is not JSON")
                 .help("send `content-type: application/json`")
         }
         _ if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => too_large(),
-        _ if body_clock::ran_out(rejection) => too_slow(),
+        _ if body_timeout::is_body_timeout(rejection) => too_slow(),
         _ => Problem::bad_request("bad_body", words),
     }
 }
 
-/// The body took too long.
 pub(crate) fn too_slow() -> Problem {
-    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "the body of the request did not come in time")
-        .help("`server.limits.header_seconds` of foreword.yaml says how long it may pause")
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "timeout while reading the request body")
+        .help("`server.limits.header_seconds` in foreword.yaml sets the timeout")
 }
 
-/// What stands behind the `?`.
+/// The query parameters.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
@@ -61,7 +60,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// What stands in the path.
+/// The path parameters.
 pub(crate) struct Path<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {

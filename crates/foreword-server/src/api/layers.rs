@@ -1,7 +1,7 @@
-//! The layers of the prompt: read at the caller's trust; writing those that can be changed is the owner's.
+//! The layers of the prompt: readable at the caller's trust, writable by the owner.
 
 mod body;
-mod write;
+pub(crate) mod write;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,122 +17,111 @@ use foreword_store::layers::MutableLayer;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use self::body::{LayerBody, LayerLine, VersionBody};
 use super::cursor::part;
-use super::etag::tagged;
+use super::etag::json_with_etag;
 use super::extract::{Path, Query};
-use super::paging::{Page, PageQuery};
+use super::pagination::{Page, PageQuery};
 use super::permission::any_of;
 use super::refusals::{NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(one))
-        .routes(routes!(history))
-        .merge(write::routes())
-}
-
-/// Whose layers.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct AgentQuery {
+pub(crate) struct AgentQuery {
     /// The agent, if there are several. Default: the first.
     agent: Option<String>,
 }
 
 /// The layers of a blueprint.
 #[derive(Debug, Serialize, ToSchema)]
-struct Layers {
+pub(crate) struct Layers {
     /// The blueprint's name.
     #[schema(example = "sovereign")]
     blueprint: String,
-    /// How many characters all layers together may have, if that is limited.
+    /// The maximum total length of all layers, if limited.
     max_chars: Option<usize>,
-    /// How many they may still grow by; for the owner.
+    /// The remaining length; for the owner.
     remaining: Option<usize>,
     /// The layers, in the order of the prompt.
     layers: Vec<LayerLine>,
-    /// What to ask for `after` to get the rest, if this is not all.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// Every layer of the prompt that the caller's trust permits. With `observe` or `admin`.
+/// Lists the layers that the caller's trust permits. With `observe` or `admin`.
 #[utoipa::path(get, path = "/api/v1/layers", tag = "layers", params(AgentQuery, PageQuery),
-    responses((status = 200, body = Layers), (status = 304, description = "Nothing has changed."), Refusals, NotThere))]
-async fn list(
+    responses((status = 200, body = Layers), (status = 304, description = "Not modified."), Refusals, NotThere))]
+pub(crate) async fn list_layers(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<AgentQuery>,
     Query(page): Query<PageQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let desk = Desk::of(&app, &caller, query.agent.as_deref())?;
+    let access = LayerAccess::of(&app, &caller, query.agent.as_deref())?;
     let stored: BTreeMap<LayerId, MutableLayer> = app
         .store
-        .layers(&desk.blueprint.name)
+        .layers(&access.blueprint.name)
         .await?
         .into_iter()
         .map(|layer| (layer.current.layer.clone(), layer))
         .collect();
-    let lines = desk.visible().map(|layer| LayerLine::of(layer, stored.get(&layer.id))).collect();
+    let lines = access.visible().map(|layer| LayerLine::of(layer, stored.get(&layer.id))).collect();
     let (layers, next) = page.cut(lines, |line: &LayerLine| &line.id)?;
-    let remaining = desk.is_owner().then(|| body::remaining(&desk.blueprint, &stored)).flatten();
-    let (blueprint, max_chars) = (desk.blueprint.name.to_string(), desk.blueprint.max_chars);
-    Ok(tagged(&headers, &Layers { blueprint, max_chars, remaining, layers, next }))
+    let remaining = access.is_owner().then(|| body::remaining(&access.blueprint, &stored)).flatten();
+    let (blueprint, max_chars) = (access.blueprint.name.to_string(), access.blueprint.max_chars);
+    Ok(json_with_etag(&headers, &Layers { blueprint, max_chars, remaining, layers, next }))
 }
 
-/// One layer with its text, if that is the same for everybody. With `observe` or `admin`.
+/// Returns a layer, with its text if that does not depend on the occasion. With `observe` or `admin`.
 #[utoipa::path(get, path = "/api/v1/layers/{id}", tag = "layers",
     params(("id" = String, Path, description = "The layer's id."), AgentQuery),
-    responses((status = 200, body = LayerBody), (status = 304, description = "Nothing has changed."), Refusals, NotThere))]
-async fn one(
+    responses((status = 200, body = LayerBody), (status = 304, description = "Not modified."), Refusals, NotThere))]
+pub(crate) async fn get_layer(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<AgentQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let desk = Desk::of(&app, &caller, query.agent.as_deref())?;
-    Ok(tagged(&headers, &desk.body(&app, &id).await?))
+    let access = LayerAccess::of(&app, &caller, query.agent.as_deref())?;
+    Ok(json_with_etag(&headers, &access.body(&app, &id).await?))
 }
 
-/// The versions of a layer that can be changed, the newest first. With `observe` or `admin`.
+/// Lists the versions of a mutable layer, newest first. With `observe` or `admin`.
 #[utoipa::path(get, path = "/api/v1/layers/{id}/history", tag = "layers",
     params(("id" = String, Path, description = "The layer's id."), AgentQuery, PageQuery),
     responses((status = 200, body = Page<VersionBody>), Refusals, NotThere))]
-async fn history(
+pub(crate) async fn list_layer_versions(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<AgentQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<Json<Page<VersionBody>>, Problem> {
-    let desk = Desk::of(&app, &caller, query.agent.as_deref())?;
-    desk.layer(&id)?;
+    let access = LayerAccess::of(&app, &caller, query.agent.as_deref())?;
+    access.layer(&id)?;
     let limit = u32::try_from(page.limit()?).unwrap_or(u32::MAX);
     let before = page.after().map(part::<u64>).transpose()?;
-    let mut versions = app.store.layer_history(&desk.blueprint.name, &id, before, limit + 1).await?;
+    let mut versions = app.store.layer_history(&access.blueprint.name, &id, before, limit + 1).await?;
     let more = versions.len() > limit as usize;
     versions.truncate(limit as usize);
     let next = versions.last().filter(|_| more).map(|last| last.version.to_string());
     Ok(Json(Page { items: versions.into_iter().map(VersionBody::from).collect(), next }))
 }
 
-/// What every one of these routes needs.
-struct Desk {
+/// The blueprint and the caller's trust.
+struct LayerAccess {
     blueprint: Arc<Blueprint>,
     trust: Trust,
 }
 
-impl Desk {
+impl LayerAccess {
     fn of(app: &App, caller: &Caller, agent: Option<&str>) -> Result<Self, Problem> {
         any_of(caller, &[Scope::Observe, Scope::Admin])?;
         let snapshot = app.workspace.snapshot();
@@ -149,7 +138,7 @@ impl Desk {
         self.blueprint.layers.iter().filter(|layer| self.trust.permits(layer.trust))
     }
 
-    /// The layer of that id, if there is one that this caller may see.
+    /// The layer, if the caller may see it.
     fn layer(&self, id: &str) -> Result<&Layer, Problem> {
         self.visible().find(|layer| layer.id.as_str() == id).ok_or_else(|| Problem::not_found("layer", id))
     }

@@ -1,4 +1,4 @@
-//! What the agent remembers, as far as the caller may know of it: what the agent's own tools would give them.
+//! The agent's memory, as the caller's trust permits: the same results as the agent's memory tools.
 
 use std::sync::Arc;
 
@@ -12,102 +12,93 @@ use foreword_core::message::Provenance;
 use foreword_prompt::trust::Trust;
 use foreword_workspace::memory_index::{Lines, Reader};
 use foreword_workspace::request::{DIRECT, Request};
+use foreword_workspace::speaker::Speaker;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::extract::{self, Query};
-use super::paging::PageQuery;
+use super::pagination::PageQuery;
 use super::permission::reads;
 use super::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::{Asserted, Caller};
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(index))
-        .routes(routes!(search))
-        .routes(routes!(get))
-        .routes(routes!(write))
-}
-
-/// What there is to remember.
+/// The memory index.
 #[derive(Debug, Serialize, ToSchema)]
-struct MemoryIndex {
+pub(crate) struct MemoryIndex {
     /// The caller's trust.
     #[schema(value_type = String, example = "inner")]
     trust: Trust,
-    /// The memory files, with prices.
+    /// The memory files, with their size in tokens.
     entries: Vec<MemoryEntry>,
-    /// What to ask for `after` to get the rest, if this is not all.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How many notes there are besides, which a search finds.
+    /// Number of notes, which are found by search.
     notes: u64,
 }
 
-/// A line of the memory menu.
+/// A memory file.
 #[derive(Debug, Serialize, ToSchema)]
-struct MemoryEntry {
-    /// What to ask for.
+pub(crate) struct MemoryEntry {
+    /// Its path.
     #[schema(example = "shared/house.md")]
     path: String,
-    /// What it weighs.
+    /// Size in tokens.
     tokens: usize,
-    /// What it is about.
+    /// A short description.
     description: String,
 }
 
-/// What to look for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct SearchQuery {
-    /// The words.
+pub(crate) struct SearchQuery {
+    /// The search terms.
     q: String,
 }
 
-/// What was found.
+/// Search results.
 #[derive(Debug, Serialize, ToSchema)]
-struct Found {
-    /// What was looked for.
+pub(crate) struct Found {
+    /// The query.
     query: String,
-    /// The stores that were searched: those the caller may see.
+    /// The stores that were searched, as the caller's trust permits.
     stores: Vec<&'static str>,
-    /// How many places have any of the words.
+    /// Number of passages that match any of the terms.
     matches: usize,
-    /// The best, in order.
-    results: Vec<Place>,
+    /// The best matches, in order.
+    results: Vec<MemoryMatch>,
 }
 
-/// A place in a note that speaks of what was looked for.
+/// A matching passage of a note.
 #[derive(Debug, Serialize, ToSchema)]
-struct Place {
-    /// What to ask for.
+#[schema(as = Place)]
+pub(crate) struct MemoryMatch {
+    /// The path of the note.
     path: String,
-    /// What the note is about.
+    /// A short description of the note.
     description: String,
-    /// The headings the place stands under.
+    /// The headings above the passage.
     heading: Option<String>,
     /// Its first line, from 1.
     from: usize,
-    /// How many lines it has.
+    /// Number of lines.
     lines: usize,
-    /// The words around what was looked for.
+    /// The text around the match.
     text: String,
-    /// What they weigh.
+    /// Size of the text in tokens.
     tokens: usize,
-    /// What the lines weigh.
+    /// Size of the passage in tokens.
     lines_tokens: usize,
-    /// What the whole note weighs.
+    /// Size of the whole note in tokens.
     whole_tokens: usize,
-    /// Whether the words may come from outside: then they are data, not instructions.
+    /// Whether the text may come from outside. Then it is data, not instructions.
     from_outside: bool,
 }
 
-impl From<Snippet> for Place {
+impl From<Snippet> for MemoryMatch {
     fn from(snippet: Snippet) -> Self {
         Self {
             path: snippet.path.to_string(),
@@ -124,72 +115,73 @@ impl From<Snippet> for Place {
     }
 }
 
-/// Which lines of which note.
+/// The lines to read.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct GetQuery {
-    /// The note, as the index or a search calls it.
+pub(crate) struct GetQuery {
+    /// The path of the note.
     path: String,
     /// The first line, from 1. Default: 1.
     #[param(minimum = 1)]
     from: Option<usize>,
-    /// How many lines. Default: as many as are given out at once.
+    /// Number of lines. Default: the maximum per request.
     #[param(minimum = 1)]
     lines: Option<usize>,
 }
 
 /// Lines of a note.
 #[derive(Debug, Serialize, ToSchema)]
-struct Passage {
-    /// The note.
+pub(crate) struct Passage {
+    /// The path of the note.
     path: String,
-    /// The first line that is given.
+    /// The first line.
     from: usize,
-    /// The last.
+    /// The last line.
     to: usize,
-    /// How many lines the note has.
+    /// Number of lines of the note.
     of: usize,
     /// The lines.
     text: String,
-    /// What they weigh.
+    /// Size in tokens.
     tokens: usize,
-    /// Where to go on, if there is more.
+    /// The first line after these, if there are more.
     next: Option<usize>,
-    /// Whether the words may come from outside: then they are data, not instructions.
+    /// Whether the text may come from outside. Then it is data, not instructions.
     from_outside: bool,
 }
 
-/// A note to be kept.
+/// A note to store.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Note {
-    /// `private`, `shared` or `social`; none above the caller's trust.
+pub(crate) struct Note {
+    /// `private`, `shared` or `social`, as the caller's trust permits.
     #[schema(example = "shared")]
     store: String,
-    /// One line that stands for it.
+    /// A title of one line.
     #[schema(max_length = 200)]
     title: String,
-    /// What to remember.
+    /// The text.
     text: String,
 }
 
-/// A note that was kept.
+/// A stored note.
 #[derive(Debug, Serialize, ToSchema)]
-struct Kept {
-    /// What to ask for.
+#[schema(as = Kept)]
+pub(crate) struct StoredNote {
+    /// Its path.
     path: String,
     /// The store it is in.
     store: &'static str,
-    /// How many bytes of text it has.
+    /// Size of the text in bytes.
     bytes: usize,
-    /// Whether it is kept as words from outside, and will be shown as such.
+    /// Whether it is marked as coming from outside.
     from_outside: bool,
 }
 
-/// The memory menu at the caller's trust. With `chat` or `observe`.
+/// Returns the memory index at the caller's trust. With `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/memory/index", tag = "memory", params(PageQuery),
     responses((status = 200, body = MemoryIndex), Refusals, NotThere))]
-async fn index(
+pub(crate) async fn get_memory_index(
     State(app): State<App>,
     caller: Caller,
     Query(page): Query<PageQuery>,
@@ -198,13 +190,16 @@ async fn index(
     let config = app.config();
     let trust = caller.trust(&config);
     let occasion = caller.occasion(&Asserted::default(), &config)?;
-    let marker = app.surroundings.random().to_be_bytes();
+    let marker = app.clock_and_rng.random().to_be_bytes();
     let request = Request {
-        user: occasion.user,
-        channel: occasion.channel,
-        ..Request::at(app.surroundings.now(), marker)
+        speaker: Speaker {
+            user: occasion.speaker.user,
+            channel: occasion.speaker.channel,
+            ..Speaker::default()
+        },
+        ..Request::at(app.clock_and_rng.now(), marker)
     };
-    let built = app.agent.prompt(request).await.map_err(|error| Problem::told(error, trust))?;
+    let built = app.agent.prompt(request).await.map_err(|error| Problem::of_agent(error, trust))?;
     let entry = |entry: foreword_prompt::menu::MenuEntry| MemoryEntry {
         path: entry.path.to_string(),
         tokens: entry.tokens,
@@ -216,10 +211,10 @@ async fn index(
     Ok(Json(MemoryIndex { trust, entries, next, notes }))
 }
 
-/// What memory has about something. With `chat` or `observe`.
+/// Searches the memory. With `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/memory/search", tag = "memory", params(SearchQuery),
     responses((status = 200, body = Found), Refusals, NotThere))]
-async fn search(
+pub(crate) async fn search_memory(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<SearchQuery>,
@@ -231,14 +226,14 @@ async fn search(
         query: found.query,
         stores: found.stores.iter().map(|store| store.as_str()).collect(),
         matches: found.matches,
-        results: found.snippets.into_iter().map(Place::from).collect(),
+        results: found.snippets.into_iter().map(MemoryMatch::from).collect(),
     }))
 }
 
-/// Lines of a note. One that the caller may not see is not there. With `chat` or `observe`.
+/// Returns lines of a note. A note that the caller may not see is not found. With `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/memory/get", tag = "memory", params(GetQuery),
     responses((status = 200, body = Passage), Refusals, NotThere))]
-async fn get(
+pub(crate) async fn read_memory(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<GetQuery>,
@@ -260,17 +255,18 @@ async fn get(
     }))
 }
 
-/// Keeps a note, in a store that the caller's trust opens. Words of others than the owner are kept as such. With `chat`.
+/// Stores a note, as the caller's trust permits. Notes of other users than the owner are marked as coming from outside.
+/// With `chat`.
 #[utoipa::path(post, path = "/api/v1/memory/write", tag = "memory", request_body = Note,
-    responses((status = 201, body = Kept), Refusals, NotThere, Clashes))]
-async fn write(
+    responses((status = 201, body = StoredNote), Refusals, NotThere, Clashes))]
+pub(crate) async fn write_memory(
     State(app): State<App>,
     caller: Caller,
     extract::Json(note): extract::Json<Note>,
-) -> Result<(StatusCode, Json<Kept>), Problem> {
-    caller.needs(Scope::Chat)?;
+) -> Result<(StatusCode, Json<StoredNote>), Problem> {
+    caller.require(Scope::Chat)?;
     let store: MemoryStore = note.store.parse().map_err(|_| {
-        Problem::bad_request("unknown_store", "there is no such store").help("use private, shared or social")
+        Problem::bad_request("unknown_store", "unknown memory store").help("use private, shared or social")
     })?;
     let config = app.config();
     let (user, now) = (config.user(caller.user()), app.now());
@@ -289,16 +285,17 @@ async fn write(
         turn: None,
         author: user.map(|user| user.name.to_string()),
         at: now,
-        random: app.surroundings.random(),
+        random: app.clock_and_rng.random(),
     };
     let written = app.memory.write(new).await.map_err(problem)?;
     app.recorder.record(Event { user_id: Some(caller.user().into()), ..write_event(&written, now) });
     let store = written.store.as_str();
-    let kept = Kept { path: written.path, store, bytes: written.bytes, from_outside: written.from_outside };
+    let kept =
+        StoredNote { path: written.path, store, bytes: written.bytes, from_outside: written.from_outside };
     Ok((StatusCode::CREATED, Json(kept)))
 }
 
-/// Who reads: somebody who came over HTTP and speaks in private.
+/// The caller as a reader of the memory, in a direct conversation.
 fn reader(app: &App, caller: &Caller) -> Reader {
     let config = app.config();
     Reader {
@@ -316,7 +313,7 @@ fn problem(error: MemoryError) -> Problem {
         MemoryError::Store(error) => error.into(),
         MemoryError::NoMemory { .. } => Problem::new(StatusCode::NOT_FOUND, "no_memory", words.as_str()),
         MemoryError::NotThere { .. } => Problem::new(StatusCode::NOT_FOUND, "not_found", words.as_str())
-            .help("`/api/v1/memory/index` and `/api/v1/memory/search` say what there is"),
+            .help("`/api/v1/memory/index` and `/api/v1/memory/search` list the notes"),
         MemoryError::NothingToLookFor => refused(StatusCode::BAD_REQUEST, "nothing_to_look_for"),
         MemoryError::NoSuchLines { .. } => refused(StatusCode::BAD_REQUEST, "no_such_lines"),
         MemoryError::AboveTrust { .. } => refused(StatusCode::FORBIDDEN, "above_trust"),
@@ -325,7 +322,9 @@ fn problem(error: MemoryError) -> Problem {
         MemoryError::IdTaken { .. } | MemoryError::Interrupted | MemoryError::NoStore => {
             refused(StatusCode::SERVICE_UNAVAILABLE, "memory_unavailable").retry_after(1)
         }
-        // What can't be read there is the owner's business.
-        MemoryError::File(_) => Problem::unavailable("memory_unavailable", "a memory file can't be read now"),
+        // Details of a file error are for the owner.
+        MemoryError::File(_) => {
+            Problem::unavailable("memory_unavailable", "a memory file can't be read at the moment")
+        }
     }
 }

@@ -1,70 +1,37 @@
-//! The HTTP interface, a file for each group of routes. A handler reads what was sent, asks the crates below, and writes what
-//! they say; it decides nothing.
+//! The handlers of the HTTP interface, one file per group of routes. A handler parses the request, calls the crates
+//! below and formats the response. The routes are listed in `router`.
 
-mod cache;
-mod conversations;
-mod costs;
+pub(crate) mod cache;
+pub(crate) mod channels;
+pub(crate) mod conversations;
+pub(crate) mod costs;
 mod cursor;
 mod etag;
 mod event_body;
-mod events;
+pub(crate) mod events;
 pub(crate) mod extract;
-mod inbox;
-mod layers;
-mod looking;
-mod memory;
+pub(crate) mod inbox;
+pub(crate) mod layers;
+pub(crate) mod memory;
 mod moment;
-mod occasions;
-pub(crate) mod paging;
+pub(crate) mod occasions;
+pub(crate) mod pagination;
 mod permission;
-mod prompts;
+pub(crate) mod prompts;
 mod refusals;
-mod schedules;
-mod senders;
-mod session;
-mod simulate;
-mod status;
-mod template;
-mod tokens;
-mod tools;
-mod traces;
-mod turns;
-mod workflow_runs;
-mod workflows;
-
-use utoipa_axum::router::OpenApiRouter;
+pub(crate) mod schedules;
+pub(crate) mod senders;
+pub(crate) mod session;
+pub(crate) mod simulate;
+pub(crate) mod status;
+pub(crate) mod template;
+pub(crate) mod tokens;
+pub(crate) mod tools;
+pub(crate) mod traces;
+pub(crate) mod turns;
+mod viewer;
+pub(crate) mod workflow_runs;
+pub(crate) mod workflows;
 
 pub(crate) use conversations::{change, present, refused};
-pub(crate) use etag::tagged;
-
-use crate::app::App;
-
-/// All routes below `/api/v1`, and those of the template.
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .merge(cache::routes())
-        .merge(conversations::routes())
-        .merge(costs::routes())
-        .merge(events::routes())
-        .merge(inbox::routes())
-        .merge(layers::routes())
-        .merge(memory::routes())
-        .merge(occasions::routes())
-        .merge(prompts::routes())
-        .merge(schedules::routes())
-        .merge(senders::routes())
-        .merge(session::routes())
-        .merge(simulate::routes())
-        .merge(status::routes())
-        .merge(template::routes())
-        .merge(tokens::routes())
-        .merge(tools::routes())
-        .merge(traces::routes())
-        .merge(turns::routes())
-        .merge(workflows::routes())
-}
-
-/// What needs no token because it is how one is shown.
-pub(crate) fn open_routes() -> OpenApiRouter<App> {
-    session::open_routes()
-}
+pub(crate) use etag::json_with_etag;

@@ -1,4 +1,4 @@
-//! Times: as they are answered, and as people say them.
+//! Times in responses and query parameters.
 
 use foreword_core::since::since;
 use foreword_core::timestamp::Timestamp;
@@ -20,8 +20,8 @@ impl From<Timestamp> for Moment {
     }
 }
 
-/// The moment that words such as `12h` mean now, where the server is.
+/// Parses a time such as `12h`, in the server's time zone.
 pub(crate) fn moment(words: Option<&str>, app: &App) -> Result<Option<Timestamp>, Problem> {
-    let read = words.map(|words| since(words, &app.surroundings.now())).transpose();
+    let read = words.map(|words| since(words, &app.clock_and_rng.now())).transpose();
     read.map_err(|bad| Problem::bad_request("bad_time", bad.to_string()))
 }

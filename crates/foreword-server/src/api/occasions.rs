@@ -1,5 +1,5 @@
-//! What a prompt can be built for here: who there is, where, which agents and models. For pickers; whoever is not the owner
-//! sees themselves.
+//! The possible occasions of a prompt: users, situations, agents and models, for pickers. Users other than the owner
+//! only see themselves.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,6 @@ use foreword_workspace::config::{Config, User};
 use foreword_workspace::request::DIRECT;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::permission::{is_owner, reads};
 use super::refusals::Refusals;
@@ -22,88 +20,87 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list))
-}
-
-/// What a prompt can be built for.
+/// The possible occasions of a prompt.
 #[derive(Debug, Serialize, ToSchema)]
-struct Occasions {
-    /// The agents, the first first.
+pub(crate) struct Occasions {
+    /// The agents; the first is the default.
     agents: Vec<OccasionAgent>,
-    /// The people.
+    /// The users.
     users: Vec<OccasionUser>,
-    /// The kinds of places.
+    /// The situations.
     situations: Vec<OccasionSituation>,
-    /// The channels that people are known by.
+    /// The channels of the users.
     channels: BTreeSet<String>,
-    /// The models that something is known of.
+    /// The known models.
     models: Vec<OccasionModel>,
 }
 
 /// An agent.
 #[derive(Debug, Serialize, ToSchema)]
-struct OccasionAgent {
+pub(crate) struct OccasionAgent {
     /// Its name.
     name: String,
-    /// The blueprint its prompt is made by.
+    /// Its blueprint.
     #[schema(example = "gateway")]
     blueprint: String,
-    /// The model it runs on.
+    /// Its model.
     #[schema(example = "offline/echo")]
     model: String,
-    /// How its templates are written: `bracket`, `bracket-compat` or `jinja`.
+    /// The dialect of its templates: `bracket`, `bracket-compat` or `jinja`.
     #[schema(value_type = String, example = "bracket")]
     dialect: Dialect,
-    /// Whether its prompt is made from the stored template.
+    /// Whether its prompt is built from the stored template.
     uses_template: bool,
 }
 
-/// A person.
+/// A user.
 #[derive(Debug, Serialize, ToSchema)]
-struct OccasionUser {
+pub(crate) struct OccasionUser {
     /// The name.
     name: String,
-    /// How far they are trusted.
+    /// The user's trust.
     #[schema(value_type = String, example = "inner")]
     trust: Trust,
-    /// The channels they are known by.
+    /// The user's channels.
     channels: Vec<String>,
 }
 
-/// A kind of place.
+/// A situation.
 #[derive(Debug, Serialize, ToSchema)]
-struct OccasionSituation {
+pub(crate) struct OccasionSituation {
     /// Its name.
     name: String,
-    /// Nobody is trusted above this there.
+    /// The maximum trust in it.
     #[schema(value_type = String, example = "familiar")]
     ceiling: Trust,
 }
 
 /// A model.
 #[derive(Debug, Serialize, ToSchema)]
-struct OccasionModel {
+pub(crate) struct OccasionModel {
     /// Its name.
     #[schema(example = "anthropic/claude-sonnet-4-6")]
     id: String,
-    /// What a million tokens of input cost, in US dollars, if it is known.
+    /// Price of a million input tokens in US dollars, if known.
     input_usd_per_mtok: Option<f64>,
-    /// The most tokens a request may hold, if known.
+    /// The context window in tokens, if known.
     context_window: Option<usize>,
 }
 
-/// What a prompt can be built for here. The owner sees everybody; everybody else themselves, in private. With `chat` or
-/// `observe`.
+/// Lists the possible occasions of a prompt. The owner sees all users; other users only see themselves, in `dm`. With
+/// `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/occasions", tag = "prompts", responses((status = 200, body = Occasions), Refusals))]
-async fn list(State(app): State<App>, caller: Caller) -> Result<Json<Occasions>, Problem> {
+pub(crate) async fn list_occasions(
+    State(app): State<App>,
+    caller: Caller,
+) -> Result<Json<Occasions>, Problem> {
     reads(&caller)?;
     let config = app.config();
     let all = is_owner(&caller, &config);
     let users: Vec<&User> = config.users.iter().filter(|user| all || &*user.name == caller.user()).collect();
     let situations = config.situations.iter().filter(|(name, _)| all || &***name == DIRECT);
     Ok(Json(Occasions {
-        agents: config.everybody().map(agent).collect(),
+        agents: config.all_agents().map(agent).collect(),
         channels: users.iter().flat_map(|user| channels(user)).collect(),
         users: users.into_iter().map(person).collect(),
         situations: situations

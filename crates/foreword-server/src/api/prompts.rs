@@ -1,6 +1,6 @@
-//! Prompts built for an occasion, as `foreword build` does: by the owner for anybody, by everybody else for themselves.
+//! Builds prompts, like `foreword build`: for any occasion for the owner, for themselves for other users.
 
-mod as_asked_for;
+mod format;
 mod owners_view;
 mod report;
 
@@ -10,89 +10,87 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use foreword_agent::explained::Explained;
-use foreword_agent::lowering::{anthropic, openai};
+use foreword_agent::error::AgentError;
+use foreword_agent::error::settings::SettingsError;
+use foreword_agent::prompt::request_format::{anthropic, openai};
+use foreword_agent::reports::prompt_report::Explained;
 use foreword_core::id::ConversationId;
+use foreword_core::template_context::TemplateContext;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::report::{Report, View};
 use foreword_prompt::trust::Trust;
 use foreword_workspace::build::Built;
+use foreword_workspace::check::context_problem;
 use foreword_workspace::config::Config;
-use foreword_workspace::inspect::context_problem;
 use foreword_workspace::request::Request;
+use foreword_workspace::speaker::Speaker;
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use utoipa::{IntoParams, OpenApi, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use self::as_asked_for::AsAskedFor;
+use self::format::PromptInFormat;
 use self::owners_view::ExplainedPrompt;
 use self::report::BuiltPrompt;
 use super::extract::{self, Query};
 use super::permission::{is_an_agent, reads};
 use super::refusals::{Clashes, NotThere, Refusals};
-use super::template::{LookedOver, as_kept, tried_by_owner};
+use super::template::{TemplateCheck, draft_problem, normalized};
 use crate::app::App;
-use crate::auth::{Asserted, Caller, may_see};
+use crate::auth::{Asserted, Caller, find_visible, may_set};
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(Named::openapi()).routes(routes!(build))
-}
-
-/// What the document speaks of in words: one route answers in several forms.
+/// Schemas of the alternative responses.
 #[derive(OpenApi)]
 #[openapi(components(schemas(BuiltPrompt, ExplainedPrompt)))]
-struct Named;
+pub(crate) struct PromptSchemas;
 
-/// The occasion of a prompt. Everything has a default. Whoever is not the owner may say `agent`, `model`, `conversation` and
-/// `session_instructions`, and their own name.
+/// The occasion of a prompt. All fields have defaults. Users other than the owner may set `agent`, `model`,
+/// `conversation` and their own name; with the scope `assert` also `session_instructions`, `cwd` and `context`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-struct PromptOccasion {
-    /// For whom. Default: the caller.
+pub(crate) struct PromptOccasion {
+    /// The user. Default: the caller.
     user: Option<String>,
-    /// Where, as `family:identifier`.
+    /// The channel, as `family:identifier`.
     #[schema(example = "signal:alice")]
     channel: Option<String>,
-    /// Such as `group`. Default: `dm`.
+    /// The situation, such as `group`. Default: `dm`.
     situation: Option<String>,
-    /// Another agent than the first.
+    /// The agent. Default: the first.
     agent: Option<String>,
-    /// Another model than the configured one.
+    /// The model. Default: the configured one.
     model: Option<String>,
-    /// The conversation's id: its session instructions, working directory and context are used where this request has none.
+    /// The conversation's id. Its session instructions, working directory and context are used unless this request has
+    /// some.
     conversation: Option<String>,
-    /// The working directory; relative to the workspace.
+    /// The working directory, relative to the workspace.
     cwd: Option<String>,
     /// Values for templates.
     #[schema(value_type = Object)]
-    context: Map<String, Value>,
-    /// Instructions for this conversation alone.
+    context: TemplateContext,
+    /// Instructions for this conversation only.
     session_instructions: Option<String>,
-    /// This text instead of the stored template, to try it out. The owner's.
+    /// A draft to use instead of the stored template. Owner only.
     template: Option<String>,
 }
 
-/// In which form.
+/// The format of the response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+pub(crate) enum Format {
     /// A report.
     #[default]
     Json,
-    /// The beginning of a request to Anthropic.
+    /// The start of a request to Anthropic.
     Anthropic,
-    /// The beginning of a request to OpenAI.
+    /// The start of a request to OpenAI.
     Openai,
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct BuildQuery {
-    /// The owner's view: with what was withheld and why, where it can be cached, and what it costs.
+pub(crate) struct BuildQuery {
+    /// The owner's view, with withheld layers, cache breakpoints and prices.
     #[serde(default)]
     explain: bool,
     /// `json`, `anthropic` or `openai`. Default: `json`.
@@ -101,75 +99,74 @@ struct BuildQuery {
     format: Format,
 }
 
-/// Builds a prompt and gives it back; nothing is frozen and nothing is stored. With `chat` or `observe`.
+/// Builds a prompt without storing anything. With `chat` or `observe`.
 #[utoipa::path(post, path = "/api/v1/prompts/build", tag = "prompts", request_body = PromptOccasion,
     params(BuildQuery),
-    responses((status = 200, description = "The prompt; with `explain` an `ExplainedPrompt`, with another `format` the \
-        beginning of that provider's request.", body = AsAskedFor), Refusals, NotThere, Clashes))]
-async fn build(
+    responses((status = 200, description = "The prompt; with `explain` an `ExplainedPrompt`, with another `format` the start of that provider's request.", body = PromptInFormat), Refusals, NotThere, Clashes))]
+pub(crate) async fn build_prompt(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<BuildQuery>,
     extract::Json(mut wanted): extract::Json<PromptOccasion>,
 ) -> Result<Response, Problem> {
     reads(&caller)?;
-    app.agent.attend().await;
+    app.agent.refresh_workspace().await;
     let config = app.config();
     let trust = caller.trust(&config);
     if query.explain && trust != Trust::Full {
-        return Err(Problem::forbidden("owner_only", "only the owner has a prompt explained"));
+        return Err(Problem::forbidden("owner_only", "only the owner may use `explain`"));
     }
     if query.explain && query.format != Format::Json {
-        return Err(Problem::bad_request("bad_query", "`explain` has no other format"));
+        return Err(Problem::bad_request("bad_query", "`explain` only supports the format `json`"));
     }
     let template = wanted.template.take();
     if template.is_some() && trust != Trust::Full {
-        return Err(Problem::forbidden("owner_only", "only the owner says `template`"));
+        return Err(Problem::forbidden("owner_only", "only the owner may set `template`"));
     }
     let request = if trust == Trust::Full {
-        anybodys(&app, &caller, wanted)
+        owner_request(&app, &caller, wanted)
     } else {
-        their_own(&app, &caller, wanted, &config)?
+        own_request(&app, &caller, wanted, &config)?
     };
     let request = with_settings(&app, &caller, request).await?;
     context_fits(&app, &request)?;
     let built = match template {
         Some(template) => with_template(&app, request, &template).await?,
-        None => app.agent.prompt(request).await.map_err(|error| Problem::told(error, trust))?,
+        None => app.agent.prompt(request).await.map_err(|error| Problem::of_agent(error, trust))?,
     };
-    Ok(written(&built, &query))
+    Ok(respond(&built, &query))
 }
 
-/// The request with the stored settings of its conversation, if there is one that the caller may see.
+/// Adds the stored settings of the conversation, if the caller may see it.
 async fn with_settings(app: &App, caller: &Caller, request: Request) -> Result<Request, Problem> {
     let id = request.conversation.as_deref().and_then(|id| ConversationId::new(id).ok());
     let Some(id) = id else { return Ok(request) };
-    match may_see(app, caller, &id).await {
+    match find_visible(app, caller, &id).await {
         Ok(_) => {
             let with_settings = app.agent.with_settings(request).await;
-            with_settings.map_err(|error| Problem::told(error, caller.trust(&app.config())))
+            with_settings.map_err(|error| Problem::of_agent(error, caller.trust(&app.config())))
         }
         Err(problem) if problem.status() == StatusCode::NOT_FOUND => Ok(request),
         Err(problem) => Err(problem),
     }
 }
 
-/// The prompt as it would be with another template, if the agent builds from one and this one can be used.
+/// Builds the prompt with a draft template, if the agent uses the stored template and the draft is valid.
 async fn with_template(app: &App, request: Request, template: &str) -> Result<Arc<Built>, Problem> {
-    let view = app.workspace.snapshot().of_agent(request.agent.as_deref());
+    let view = app.workspace.snapshot().of_agent(request.speaker.agent.as_deref());
     let view = view.map_err(|error| Problem::from(error).shown_at(Trust::Full))?;
     if !view.config.builds_from_stored_template() {
         let name = &view.config.blueprint.name;
-        let detail = format!("blueprint `{name}` builds from no stored template");
-        let help = "leave `template` out, or name an `agent` whose blueprint has such a layer";
+        let detail = format!("blueprint `{name}` does not use the stored template");
+        let help = "omit `template`, or name an `agent` whose blueprint uses it";
         return Err(Problem::bad_request("no_template", detail).help(help));
     }
-    let template: Arc<str> = as_kept(template).into();
-    LookedOver::of(&view, app.workspace.place(), &template)?.usable()?;
-    app.agent.prompt_with_template(request, template).await.map_err(tried_by_owner)
+    let template: Arc<str> = normalized(template).into();
+    TemplateCheck::of(&view, app.workspace.dir(), &template)?.usable()?;
+    app.agent.prompt_with_template(request, template).await.map_err(draft_problem)
 }
 
-fn written(built: &Built, query: &BuildQuery) -> Response {
+fn respond(built: &Built, query: &BuildQuery) -> Response {
     match query.format {
         Format::Json if query.explain => Json(ExplainedPrompt::from(Explained::of(built))).into_response(),
         Format::Json => Json(BuiltPrompt::from(Report::of(&built.prompt, View::Principal))).into_response(),
@@ -178,31 +175,32 @@ fn written(built: &Built, query: &BuildQuery) -> Response {
     }
 }
 
-/// What the owner asks for.
-fn anybodys(app: &App, caller: &Caller, wanted: PromptOccasion) -> Request {
+fn owner_request(app: &App, caller: &Caller, wanted: PromptOccasion) -> Request {
     let nobody_named = wanted.user.is_none() && wanted.channel.is_none();
     let user = if nobody_named { Some(caller.user().to_owned()) } else { wanted.user.clone() };
+    let base = base_request(app, &wanted);
     Request {
-        user: user.map(Into::into),
-        channel: wanted.channel.as_deref().map(Channel::new),
-        situation: wanted.situation.as_deref().map(Into::into),
+        speaker: Speaker {
+            user: user.map(Into::into),
+            channel: wanted.channel.as_deref().map(Channel::new),
+            situation: wanted.situation.as_deref().map(Into::into),
+            ..base.speaker.clone()
+        },
         cwd: wanted.cwd.as_deref().map(PathBuf::from),
         context: Arc::new(wanted.context.clone()),
-        ..harmless(app, &wanted)
+        ..base
     }
 }
 
-/// What everybody else may ask for: their own prompt, where they speak in private; or whom they assert to be, if they may.
-fn their_own(
+/// The request of another user: for themselves, or for the asserted user.
+fn own_request(
     app: &App,
     caller: &Caller,
     wanted: PromptOccasion,
     config: &Config,
 ) -> Result<Request, Problem> {
-    for (given, what) in [(wanted.cwd.is_some(), "cwd"), (!wanted.context.is_empty(), "context")] {
-        if given {
-            return Err(Problem::forbidden("owner_only", format!("only the owner says `{what}`")));
-        }
+    if wanted.session_instructions.is_some() || wanted.cwd.is_some() || !wanted.context.is_empty() {
+        may_set(caller, config)?;
     }
     let asserted = Asserted {
         user: wanted.user.as_deref().map(Into::into),
@@ -210,31 +208,33 @@ fn their_own(
         situation: wanted.situation.as_deref().map(Into::into),
     };
     let occasion = caller.occasion(&asserted, config)?;
-    // Files may be called after an agent that nobody has configured, and are nobody's but the owner's then.
+    // Files named after an agent that is not configured are for the owner only.
     is_an_agent(config, wanted.agent.as_deref())?;
-    Ok(Request {
-        user: occasion.user,
-        channel: occasion.channel,
-        situation: occasion.situation,
-        ..harmless(app, &wanted)
-    })
+    let cwd = wanted.cwd.as_deref().map(|cwd| app.workspace.working_directory(cwd)).transpose();
+    let cwd = cwd.map_err(|error| {
+        Problem::of_agent(AgentError::Settings(SettingsError::Cwd(error)), caller.trust(config))
+    })?;
+    let base = base_request(app, &wanted);
+    let speaker =
+        Speaker { agent: base.speaker.agent.clone(), model: base.speaker.model.clone(), ..occasion.speaker };
+    let (cwd, context) = (cwd.map(|cwd| cwd.path), Arc::new(wanted.context.clone()));
+    Ok(Request { speaker, cwd, context, ..base })
 }
 
-/// What anybody may say.
-fn harmless(app: &App, wanted: &PromptOccasion) -> Request {
+/// The fields that everyone may set.
+fn base_request(app: &App, wanted: &PromptOccasion) -> Request {
     let text = |word: &Option<String>| word.as_deref().map(Into::into);
     Request {
-        agent: text(&wanted.agent),
-        model: text(&wanted.model),
+        speaker: Speaker { agent: text(&wanted.agent), model: text(&wanted.model), ..Speaker::default() },
         conversation: text(&wanted.conversation),
         session_instructions: text(&wanted.session_instructions),
-        ..Request::at(app.surroundings.now(), app.surroundings.random().to_be_bytes())
+        ..Request::at(app.clock_and_rng.now(), app.clock_and_rng.random().to_be_bytes())
     }
 }
 
-/// Refuses an agent that is not there, and a context that a layer would pass over in silence.
+/// Refuses an unknown agent, and a context that a layer would silently ignore.
 fn context_fits(app: &App, request: &Request) -> Result<(), Problem> {
-    let agent = request.agent.as_deref();
+    let agent = request.speaker.agent.as_deref();
     let view = app.workspace.snapshot().of_agent(agent);
     let view = view.map_err(|_| Problem::not_found("agent", agent.unwrap_or_default()))?;
     match context_problem(&view.config.blueprint, &request.context) {

@@ -1,42 +1,42 @@
-//! The refusals that routes have in common, for the document.
+//! The error responses that routes have in common, for the OpenAPI document.
 
 use std::collections::BTreeMap;
 
 use utoipa::IntoResponses;
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 
-/// What every route that needs a token may answer.
+/// Errors of every route that needs a token.
 pub(crate) struct Refusals;
-/// What a route for one thing may answer besides.
+/// Errors of routes of a single resource.
 pub(crate) struct NotThere;
-/// What a route that changes something may answer besides.
+/// Errors of routes with a request body.
 pub(crate) struct Clashes;
 
 impl IntoResponses for Refusals {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problems(&[
-            ("400", "What was sent makes no sense."),
-            ("401", "There is no token, or one that opens nothing."),
-            ("403", "This token, or this user, may not."),
-            ("429", "Too many requests of this token."),
-            ("503", "It can't be done now; try again."),
+            ("400", "Malformed request."),
+            ("401", "Missing, invalid, expired or revoked token."),
+            ("403", "The token or its user is not permitted."),
+            ("429", "The token's limits are exceeded."),
+            ("503", "Temporarily unavailable; try again."),
         ])
     }
 }
 
 impl IntoResponses for NotThere {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problems(&[("404", "There is no such thing, or none that this caller may know of.")])
+        problems(&[("404", "Does not exist, or the caller may not see it.")])
     }
 }
 
 impl IntoResponses for Clashes {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problems(&[
-            ("409", "Something else is in the way."),
-            ("413", "The body, or what is in it, is too long."),
-            ("415", "The body is not said to be JSON."),
-            ("422", "The body is JSON, and not what this route takes."),
+            ("409", "Conflicts with the current state."),
+            ("413", "The body, or a field in it, is too long."),
+            ("415", "The `Content-Type` is not JSON."),
+            ("422", "The JSON does not match the schema."),
         ])
     }
 }

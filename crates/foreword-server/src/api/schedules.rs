@@ -1,132 +1,122 @@
-//! What runs by the clock, when, and what became of it. For the owner alone: it speaks for whoever it is set up for.
+//! Schedules and their firings. Owner only, since a schedule acts for its user.
 
 use axum::extract::State;
-use foreword_agent::schedules::{Fired, ScheduleView};
+use foreword_agent::background::schedules::{FiringResult, ScheduleView};
 use foreword_core::api_token::Scope;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::trust::Trust;
 use foreword_store::schedules::Firing;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::extract::{Path, Query};
 use super::moment::Moment;
-use super::paging::{Page, PageQuery};
+use super::pagination::{Page, PageQuery};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-/// How many of the next times are told.
-const NEXT: usize = 5;
-/// How many firings are looked through for the place a page ended at.
-const MOST_FIRINGS: u32 = 10_000;
+/// The number of next firings to list.
+const NEXT_FIRINGS: usize = 5;
+/// The maximum number of firings to search for a cursor.
+const MAX_FIRINGS: u32 = 10_000;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list_schedules))
-        .routes(routes!(get_schedule))
-        .routes(routes!(list_firings))
-        .routes(routes!(run_schedule))
-}
-
-/// What runs by the clock.
+/// The schedules.
 #[derive(Debug, Serialize, ToSchema)]
-struct Schedules {
+pub(crate) struct Schedules {
     /// By name.
     schedules: Vec<ScheduleBody>,
-    /// What to ask for `after` to get the rest, if this is not all.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// A schedule as it stands.
+/// A schedule and its state.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Schedule)]
-struct ScheduleBody {
+pub(crate) struct ScheduleBody {
     /// Its name.
     name: String,
     /// `prompt`, `heartbeat`, `workflow`, `tick` or `compact`.
     #[schema(example = "heartbeat")]
     action: &'static str,
-    /// When, as cron writes it.
+    /// The cron expression.
     #[schema(example = "*/30 * * * *")]
     cron: String,
-    /// When, in words.
+    /// The cron expression in words.
     when: String,
-    /// The time zone that is read in.
+    /// The time zone of the cron expression.
     time_zone: Option<String>,
-    /// For whom it runs.
+    /// The user it runs for.
     user: String,
-    /// What becomes of firings that were missed.
+    /// How missed firings are handled.
     missed: String,
-    /// Whether it fires at all.
+    /// Whether it is enabled.
     enabled: bool,
-    /// When it fires next; in the past, if that was missed and is to be made up for.
+    /// The next firing; in the past if a missed one is to be made up for.
     next_fire_at: Option<Moment>,
     /// Its last firing.
     last: Option<FiringBody>,
-    /// How often it failed in a row.
+    /// Number of consecutive failures.
     consecutive_failures: u64,
 }
 
-/// A schedule, and when it fires.
+/// A schedule with its next firings.
 #[derive(Debug, Serialize, ToSchema)]
-struct ScheduleInFull {
+pub(crate) struct ScheduleInFull {
     /// The schedule.
     #[serde(flatten)]
     schedule: ScheduleBody,
-    /// The next times.
+    /// The next firings.
     next: Vec<Moment>,
 }
 
-/// One firing.
+/// A firing.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Firing)]
-struct FiringBody {
+pub(crate) struct FiringBody {
     /// When it was due.
     due_at: Moment,
-    /// The node that has it.
+    /// The node that runs it.
     node: String,
-    /// Since when.
+    /// When it was claimed.
     claimed_at: Moment,
     /// When it ended.
     ended_at: Option<Moment>,
-    /// `done`, `failed` or `skipped`; `null` while it is under way.
+    /// `done`, `failed` or `skipped`; `null` while it runs.
     outcome: Option<&'static str>,
-    /// Why it failed.
+    /// The error.
     error: Option<String>,
-    /// What else there is to say about it.
+    /// A note on the outcome.
     note: Option<String>,
-    /// The conversation it spoke in.
+    /// Its conversation.
     conversation: Option<String>,
-    /// What it said there.
+    /// Its message.
     message: Option<String>,
     /// The workflow's run.
     run: Option<String>,
 }
 
-/// A firing that somebody has asked for.
+/// A manual firing.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScheduleFired)]
-struct FiredBody {
+pub(crate) struct FiredBody {
     /// The schedule.
     schedule: String,
-    /// When.
+    /// When it was due.
     due_at: Moment,
     /// `done`, `failed` or `skipped`.
     #[schema(example = "done")]
     outcome: &'static str,
-    /// Why it failed.
+    /// The error.
     error: Option<String>,
-    /// What else there is to say about it.
+    /// A note on the outcome.
     note: Option<String>,
-    /// What it gave, if it was a workflow.
+    /// The output of a workflow.
     output: Option<String>,
 }
 
-/// All schedules
+/// Lists schedules
 #[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", security(("bearer" = ["observe"])), params(PageQuery),
     responses(
         (status = 200, body = Schedules),
@@ -134,18 +124,18 @@ struct FiredBody {
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn list_schedules(
+pub(crate) async fn list_schedules(
     State(app): State<App>,
     caller: Caller,
     Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Schedules>, Problem> {
-    caller.needs_owner(Scope::Observe, &app.config())?;
-    let all = ScheduleView::all(&app.config(), Some(&app.store), &app.surroundings.now()).await?;
+    caller.require_owner(Scope::Observe, &app.config())?;
+    let all = ScheduleView::all(&app.config(), Some(&app.store), &app.clock_and_rng.now()).await?;
     let (schedules, next) = page.cut(all.into_iter().map(ScheduleBody::from).collect(), |one| &one.name)?;
     Ok(axum::Json(Schedules { schedules, next }))
 }
 
-/// One schedule, and when it fires
+/// Returns a schedule with its next firings
 #[utoipa::path(get, path = "/api/v1/schedules/{name}", tag = "schedules", security(("bearer" = ["observe"])),
     params(("name" = String, Path, description = "Its name.")),
     responses(
@@ -155,23 +145,23 @@ async fn list_schedules(
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn get_schedule(
+pub(crate) async fn get_schedule(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<axum::Json<ScheduleInFull>, Problem> {
-    caller.needs_owner(Scope::Observe, &app.config())?;
-    let all = ScheduleView::all(&app.config(), Some(&app.store), &app.surroundings.now()).await?;
+    caller.require_owner(Scope::Observe, &app.config())?;
+    let all = ScheduleView::all(&app.config(), Some(&app.store), &app.clock_and_rng.now()).await?;
     let Some(view) = all.into_iter().find(|view| *view.schedule.name == *name) else {
         return Err(Problem::not_found("schedule", &name));
     };
-    let next = view.times(NEXT).into_iter().map(Into::into).collect();
+    let next = view.times(NEXT_FIRINGS).into_iter().map(Into::into).collect();
     Ok(axum::Json(ScheduleInFull { schedule: view.into(), next }))
 }
 
-/// The firings of a schedule, the newest first
+/// Lists the firings of a schedule, newest first
 ///
-/// One that is no longer configured keeps its history.
+/// Also of schedules that are no longer configured.
 #[utoipa::path(get, path = "/api/v1/schedules/{name}/history", tag = "schedules", security(("bearer" = ["observe"])),
     params(("name" = String, Path, description = "Its name."), PageQuery),
     responses(
@@ -181,17 +171,17 @@ async fn get_schedule(
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn list_firings(
+pub(crate) async fn list_firings(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
     Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Page<FiringBody>>, Problem> {
     let config = app.config();
-    caller.needs_owner(Scope::Observe, &config)?;
+    caller.require_owner(Scope::Observe, &config)?;
     let limit = usize::try_from(page.limit()?).unwrap_or(usize::MAX);
     let after = page.after().map(due).transpose()?;
-    let mut firings = app.store.firings(&name, MOST_FIRINGS).await?;
+    let mut firings = app.store.firings(&name, MAX_FIRINGS).await?;
     if firings.is_empty() && !config.schedules.contains_key(&*name) {
         return Err(Problem::not_found("schedule", &name));
     }
@@ -204,36 +194,36 @@ async fn list_firings(
 
 /// Fires a schedule now
 ///
-/// Enabled or not; when it fires next stays as it is. Waits for its end, and goes on if nobody waits any more.
+/// Enabled or not; the next firing is not affected. Waits for the end, and continues if the client disconnects.
 #[utoipa::path(post, path = "/api/v1/schedules/{name}/run", tag = "schedules", security(("bearer" = ["admin"])),
     params(("name" = String, Path, description = "Its name.")),
     responses(
-        (status = 200, body = FiredBody, description = "It has ended, well or not."),
+        (status = 200, body = FiredBody, description = "It has ended, successfully or not."),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn run_schedule(
+pub(crate) async fn run_schedule(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<axum::Json<FiredBody>, Problem> {
     let config = app.config();
-    caller.needs_owner(Scope::Admin, &config)?;
+    caller.require_owner(Scope::Admin, &config)?;
     if !config.schedules.contains_key(&*name) {
         return Err(Problem::not_found("schedule", &name));
     }
     let fired = Box::pin(app.agent.fire_now(&name)).await;
-    let fired = fired.map_err(|error| Problem::told(error, Trust::Full))?;
+    let fired = fired.map_err(|error| Problem::of_agent(error, Trust::Full))?;
     Ok(axum::Json(FiredBody::of(name, &fired)))
 }
 
-/// When the last firing of the page before was due.
+/// Decodes the cursor.
 fn due(after: &str) -> Result<Timestamp, Problem> {
     let micros = after.parse().map(Timestamp::from_micros);
-    micros.map_err(|_| Problem::bad_request("bad_cursor", "`after` is no place that a page ended at"))
+    micros.map_err(|_| Problem::bad_request("bad_cursor", "`after` is not a valid cursor of this list"))
 }
 
 impl From<ScheduleView> for ScheduleBody {
@@ -265,15 +255,15 @@ impl From<Firing> for FiringBody {
             outcome: firing.outcome.map(|outcome| outcome.as_str()),
             error: firing.error,
             note: firing.note,
-            conversation: firing.place.conversation.map(Into::into),
-            message: firing.place.message.map(Into::into),
-            run: firing.place.run.map(Into::into),
+            conversation: firing.links.conversation.map(Into::into),
+            message: firing.links.message.map(Into::into),
+            run: firing.links.run.map(Into::into),
         }
     }
 }
 
 impl FiredBody {
-    fn of(schedule: String, fired: &Fired) -> Self {
+    fn of(schedule: String, fired: &FiringResult) -> Self {
         Self {
             schedule,
             due_at: fired.due_at.into(),

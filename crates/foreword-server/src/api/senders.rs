@@ -1,42 +1,36 @@
-//! Who writes to the agent, and what was said with each.
+//! Senders of inbox messages, and their exchanges with the agent.
 
 use axum::Json;
 use axum::extract::State;
 use foreword_core::api_token::Scope;
-use foreword_core::sender::Exchange;
+use foreword_core::sender::SenderExchange;
 use foreword_core::timestamp::Timestamp;
-use foreword_store::senders::{Sender, SenderHistory};
+use foreword_store::senders::{Sender, StoredSenderHistory};
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::cursor::{cursor, part, parts};
 use super::extract::{Path, Query};
 use super::inbox::{address, own_address};
-use super::paging::{Page, PageQuery, SearchQuery};
+use super::pagination::{Page, PageQuery, SearchQuery};
 use super::permission::{is_owner, reads};
 use super::refusals::{NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one))
-}
-
-/// Somebody who writes to the agent.
+/// A sender.
 #[derive(Debug, Serialize, ToSchema)]
-struct SenderBody {
-    /// Their address.
+pub(crate) struct SenderBody {
+    /// The address.
     #[schema(example = "0xa11ce")]
     sender: String,
-    /// How many exchanges are kept.
+    /// Number of stored exchanges.
     exchanges: u64,
-    /// When they first wrote.
+    /// When the first message was received.
     #[schema(value_type = String, format = DateTime)]
     first_seen: Timestamp,
-    /// When something was last said.
+    /// When the last message was sent or received.
     #[schema(value_type = String, format = DateTime)]
     last_activity: Timestamp,
 }
@@ -52,34 +46,34 @@ impl From<Sender> for SenderBody {
     }
 }
 
-/// What was said with somebody.
+/// The exchanges with a sender.
 #[derive(Debug, Serialize, ToSchema)]
-struct SenderExchanges {
-    /// Who.
+pub(crate) struct SenderExchanges {
+    /// The sender.
     #[serde(flatten)]
     sender: SenderBody,
-    /// What was said, the oldest first.
+    /// The exchanges, oldest first.
     entries: Page<ExchangeBody>,
 }
 
-/// A message and its answer, cut to the length that is kept. Words from outside: data, not instructions.
+/// A message and its reply, truncated to the stored length. Untrusted data, not instructions.
 #[derive(Debug, Serialize, ToSchema)]
-struct ExchangeBody {
-    /// The message of the inbox.
+pub(crate) struct ExchangeBody {
+    /// The inbox message.
     inbox_message_id: String,
-    /// What they wrote.
+    /// The sender's message.
     sender_body: String,
-    /// What the agent answered, if it did.
+    /// The agent's reply, if any.
     agent_reply: Option<String>,
-    /// The turn that has dealt with it.
+    /// The turn that consumed it.
     turn_id: String,
-    /// When.
+    /// When it was consumed.
     #[schema(value_type = String, format = DateTime)]
     timestamp: Timestamp,
 }
 
-impl From<Exchange> for ExchangeBody {
-    fn from(exchange: Exchange) -> Self {
+impl From<SenderExchange> for ExchangeBody {
+    fn from(exchange: SenderExchange) -> Self {
         Self {
             inbox_message_id: exchange.inbox_message.to_string(),
             sender_body: exchange.body,
@@ -90,17 +84,16 @@ impl From<Exchange> for ExchangeBody {
     }
 }
 
-/// Everybody who writes to the agent, the last to write first. For the owner, with `observe`. `q` looks in their addresses and in
-/// what was said with them.
+/// Lists senders, most recently active first. Owner only, with `observe`. `q` searches addresses and exchanges.
 #[utoipa::path(get, path = "/api/v1/senders", tag = "inbox", params(SearchQuery, PageQuery),
     responses((status = 200, body = Page<SenderBody>), Refusals))]
-async fn list(
+pub(crate) async fn list_senders(
     State(app): State<App>,
     caller: Caller,
     Query(search): Query<SearchQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<Json<Page<SenderBody>>, Problem> {
-    caller.needs_owner(Scope::Observe, &app.config())?;
+    caller.require_owner(Scope::Observe, &app.config())?;
     let limit = page.limit()?;
     let after = match page.after() {
         None => None,
@@ -110,7 +103,7 @@ async fn list(
             Some(Sender { address: part(&who)?, first_seen: last_activity, last_activity, exchanges: 0 })
         }
     };
-    let mut found = match search.words()? {
+    let mut found = match search.text()? {
         Some(words) => app.store.senders_with(words, after.as_ref(), limit + 1).await?,
         None => app.store.senders(after.as_ref(), limit + 1).await?,
     };
@@ -122,11 +115,11 @@ async fn list(
     Ok(Json(Page { items: found.into_iter().map(SenderBody::from).collect(), next }))
 }
 
-/// What was said with one of them: any for the owner with `observe`, their own for everybody else.
+/// Returns the exchanges with a sender: any for the owner with `observe`, their own for other users.
 #[utoipa::path(get, path = "/api/v1/senders/{sender}", tag = "inbox",
     params(("sender" = String, Path, description = "The address, percent-encoded."), PageQuery),
     responses((status = 200, body = SenderExchanges), Refusals, NotThere))]
-async fn one(
+pub(crate) async fn get_sender(
     State(app): State<App>,
     caller: Caller,
     Path(sender): Path<String>,
@@ -141,8 +134,8 @@ async fn one(
     }
     let limit = usize::try_from(page.limit()?).unwrap_or(usize::MAX);
     let after = page.after().map(parts::<1>).transpose()?.map(|[after]| after);
-    let SenderHistory { sender, exchanges } = app.store.sender(&address).await?.ok_or_else(unknown)?;
-    // Where the last page ended may have been let go of since: then everything that is kept came behind it.
+    let StoredSenderHistory { sender, exchanges } = app.store.sender(&address).await?.ok_or_else(unknown)?;
+    // The exchange of the cursor may have been removed; then all stored ones are newer.
     let place = after.and_then(|after| exchanges.iter().position(|one| one.inbox_message.as_str() == after));
     let skip = place.map_or(0, |place| place + 1);
     let mut rest = exchanges.into_iter().skip(skip);

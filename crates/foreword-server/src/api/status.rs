@@ -1,78 +1,73 @@
-//! How things stand: what `foreword status` shows, and how the server stands that is asked. The owner sees the whole;
-//! everybody else their conversation, and what their trust opens.
+//! The status, as `foreword status` shows it, and that of this server. The owner sees all of it; other users see their
+//! conversation and what their trust permits.
 
 mod nodes;
+mod spending;
 
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use foreword_agent::failing_sources::FailingSource;
-use foreword_agent::status::{BudgetStanding, LayerStatus, Standing, Status, StoreKind, Talk, Whole};
-use foreword_agent::viewer::Viewer;
+use foreword_agent::prompt::failing_sources::FailingSource;
+use foreword_agent::reports::status::{AgentStatus, LayerStatus, Standing, StoreKind, Talk, Whole};
+use foreword_agent::reports::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use self::nodes::{NodeBody, Queues};
+use self::spending::{BudgetBody, CostToday};
 use super::event_body::EventBody;
 use super::extract::Query;
-use super::looking::{conversation_id, viewer};
 use super::moment::Moment;
+use super::viewer::{conversation_id, viewer};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::operations::standing_problems::{self, StandingProblem};
 use crate::problem::Problem;
-use crate::standing_problems::{self, StandingProblem};
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(get_status))
-}
-
-/// Which conversation.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct StatusQuery {
-    /// The conversation of which whoever is not the owner wants to know.
+pub(crate) struct StatusQuery {
+    /// The conversation to report on, for users other than the owner.
     conversation: Option<String>,
 }
 
-/// How things stand.
+/// The status.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Status)]
-struct StatusBody {
-    /// When.
+pub(crate) struct StatusBody {
+    /// The current time.
     now: Moment,
-    /// What only the owner sees.
+    /// The part for the owner.
     #[serde(flatten)]
     whole: WholeBody,
-    /// The conversation that was asked for.
+    /// The requested conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     conversation: Option<TalkBody>,
-    /// How many observations are in each store that is open to you.
+    /// Number of notes by memory store, as your trust permits.
     memory: BTreeMap<&'static str, u64>,
-    /// The layers of the prompt that your trust permits, in their order. Never their text.
+    /// The layers of the prompt that your trust permits, without their text.
     layers: Vec<LayerBody>,
-    /// The latest errors that may be seen, the last first.
+    /// The latest errors that you may see, newest first.
     errors: Vec<EventBody>,
 }
 
 /// A layer of the prompt.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = LayerStatus)]
-struct LayerBody {
+pub(crate) struct LayerBody {
     /// Its id.
     id: String,
-    /// Its name for people.
+    /// Its title.
     title: String,
-    /// How long its bytes stay the same.
+    /// How long its text stays the same.
     #[schema(example = "static")]
     stability: &'static str,
-    /// Who may see it.
+    /// The trust needed to see it.
     #[schema(example = "public")]
     trust: &'static str,
     /// Whether the agent may edit it.
     mutable: bool,
-    /// The version of its text in the store; `null` if the store has none.
+    /// The stored version; `null` if none is stored.
     version: Option<u64>,
     /// When that version was stored.
     updated_at: Option<Moment>,
@@ -86,20 +81,20 @@ impl From<LayerStatus> for LayerBody {
     }
 }
 
-/// What only the owner sees; for everybody else it is left out.
+/// The part for the owner; absent for other users.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[schema(as = StatusWhole)]
-struct WholeBody {
-    /// The server that was asked.
+pub(crate) struct WholeBody {
+    /// This server.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<ServerBody>,
-    /// The servers that share its store, in the order they started.
+    /// The nodes that share the store, in the order of their start.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<Vec<NodeBody>>,
-    /// How much waits.
+    /// The lengths of the queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     queues: Option<Queues>,
-    /// In what kind of store everything is kept: `sqlite` or `postgres`.
+    /// The store: `sqlite` or `postgres`.
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<&'static str>,
     /// The channels of the last 24 hours, by name.
@@ -111,22 +106,22 @@ struct WholeBody {
     /// The prompt sources (files, templates) that can't be read or rendered.
     #[serde(skip_serializing_if = "Option::is_none")]
     sources: Option<Vec<FailingSourceBody>>,
-    /// What was spent today, where the server is.
+    /// Today's costs, in the server's time zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_today: Option<CostToday>,
-    /// What may be spent, and how much of it is.
+    /// The budgets and their use.
     #[serde(skip_serializing_if = "Option::is_none")]
     budgets: Option<Vec<BudgetBody>>,
-    /// How many events of the last 24 hours could not be kept.
+    /// Number of events of the last 24 hours that could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     events_lost: Option<u64>,
-    /// The servers of tools.
+    /// The tool servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_servers: Option<Vec<ToolServerBody>>,
-    /// What fires next, the first first.
+    /// The next firings of schedules, soonest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_firings: Option<Vec<NextFiringBody>>,
-    /// When something was last kept in memory.
+    /// When the last note was stored in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_kept_at: Option<Moment>,
 }
@@ -134,77 +129,77 @@ struct WholeBody {
 /// A server.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ServerStatus)]
-struct ServerBody {
-    /// The node.
+pub(crate) struct ServerBody {
+    /// The node's id.
     node: String,
     /// The version of the program.
     version: &'static str,
-    /// Where it listens.
+    /// The address it listens on.
     #[schema(example = "127.0.0.1:7777")]
     listen: String,
-    /// Since when.
+    /// When it started.
     started_at: Moment,
-    /// And for how many seconds.
+    /// Uptime in seconds.
     uptime_s: u64,
-    /// Whether it has been told to stop.
+    /// Whether it is stopping.
     stopping: bool,
-    /// What is wrong with its configuration, its workspace and its store.
+    /// Current problems of its configuration, workspace and store.
     problems: Vec<StandingProblem>,
 }
 
-/// What is known of a channel.
+/// The activity of a channel.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ChannelStatus)]
-struct ChannelBody {
-    /// When the last message came in or went out.
+pub(crate) struct ChannelBody {
+    /// When the last message was sent or received.
     last_message: Option<Moment>,
-    /// How many errors there were.
+    /// Number of errors.
     errors: usize,
 }
 
-/// Conversations that are going on.
+/// Active conversations.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ActiveConversations)]
-struct ActiveBody {
-    /// How many.
+pub(crate) struct ActiveBody {
+    /// Number of conversations.
     count: usize,
     /// Whether there may be more.
     or_more: bool,
-    /// The first of them, the last one active first.
+    /// The most recently active ones.
     listed: Vec<TalkBody>,
 }
 
-/// A conversation in short.
+/// A conversation in brief.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ConversationStatus)]
-struct TalkBody {
+pub(crate) struct TalkBody {
     /// Its id.
     id: String,
-    /// Whose it is.
+    /// The user.
     user: Option<String>,
-    /// Where it began.
+    /// The channel.
     channel: Option<String>,
-    /// In what kind of place.
+    /// The situation.
     situation: Option<String>,
-    /// When something last happened in it.
+    /// When the last message was sent.
     last_activity_at: Moment,
 }
 
 /// A prompt source that can't be read or rendered. Running conversations keep their frozen prompt.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FailingSource)]
-struct FailingSourceBody {
+pub(crate) struct FailingSourceBody {
     /// The file or template.
     source: String,
-    /// The layer it is the source of.
+    /// The layer it belongs to.
     layer: String,
-    /// Why it fails.
+    /// The error.
     error: String,
-    /// What to do about it.
+    /// A hint on how to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
-    /// What new prompts contain instead: `last_good` (its last good version), `skipped`, or `nothing`: no new conversation can
-    /// start.
+    /// What new prompts contain instead: `last_good` (its last good version), `skipped`, or `nothing`: no new
+    /// conversation can start.
     #[schema(example = "last_good")]
     replacement: &'static str,
 }
@@ -216,78 +211,32 @@ impl From<FailingSource> for FailingSourceBody {
     }
 }
 
-/// What was spent today.
-#[derive(Debug, Serialize, ToSchema)]
-struct CostToday {
-    /// How many calls.
-    calls: u64,
-    /// How many of them broke off.
-    failed: u64,
-    /// In how many turns.
-    turns: u64,
-    /// Tokens read, from wherever.
-    tokens_in: u64,
-    /// Tokens written.
-    tokens_out: u64,
-    /// Tokens read from the provider's cache.
-    cache_read: u64,
-    /// Tokens written there.
-    cache_write: u64,
-    /// Tokens read by calls of which the provider told what came from its cache.
-    tokens_told: u64,
-    /// US dollars, as far as prices are known.
-    usd: f64,
-    /// Calls whose price is not known.
-    unpriced: u64,
-}
-
-/// How much of a budget is spent.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = BudgetStatus)]
-struct BudgetBody {
-    /// Which, as people say it.
-    budget: String,
-    /// Whose account: `user`, `session` and `agent`, as far as it is held apart by them.
-    account: BTreeMap<&'static str, Option<String>>,
-    /// What is spent, in US dollars.
-    spent_usd: f64,
-    /// What may be.
-    amount_usd: f64,
-    /// `fine`, `warn` or `stop`.
-    #[schema(example = "fine")]
-    state: &'static str,
-    /// When it begins anew.
-    begins_anew: Moment,
-    /// Calls that are in none of it, because their price is not known.
-    unpriced_calls: u64,
-}
-
-/// A server of tools.
+/// A tool server.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ToolServerStatus)]
-struct ToolServerBody {
+pub(crate) struct ToolServerBody {
     /// Its name.
     name: String,
     /// `program` or `address`.
     reached_by: &'static str,
-    /// What was last told of it.
+    /// The last status message.
     last_told: Option<String>,
 }
 
-/// When a schedule fires next.
+/// The next firing of a schedule.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = NextFiring)]
-struct NextFiringBody {
-    /// Its name.
+pub(crate) struct NextFiringBody {
+    /// The schedule's name.
     schedule: String,
-    /// When.
+    /// When it fires.
     at: Moment,
 }
 
-/// How things stand
+/// Returns the status
 ///
-/// As `foreword --json status` writes it, with the server that was asked. Whoever is not the owner sees the conversation they
-/// name, if it is theirs, and what is open to them.
+/// Same format as `foreword --json status`, plus this server. Users other than the owner see the named conversation, if
+/// it is theirs, and what their trust permits.
 #[utoipa::path(get, path = "/api/v1/status", tag = "observing", security(("bearer" = ["observe"])), params(StatusQuery),
     responses(
         (status = 200, body = StatusBody),
@@ -296,14 +245,14 @@ struct NextFiringBody {
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn get_status(
+pub(crate) async fn get_status(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<StatusQuery>,
 ) -> Result<axum::Json<StatusBody>, Problem> {
     let viewer = viewer(&app, &caller, conversation_id(query.conversation.as_deref())?).await?;
-    match StatusBody::seen_by(&app, &viewer).await {
-        // While the store fails the owner sees why.
+    match StatusBody::visible_to(&app, &viewer).await {
+        // While the store fails, the owner sees why.
         Err(_) if viewer.sees_everything() && !app.store.health().is_up() => {
             Ok(axum::Json(StatusBody::without_store(&app)))
         }
@@ -312,8 +261,8 @@ async fn get_status(
 }
 
 impl StatusBody {
-    async fn seen_by(app: &App, viewer: &Viewer) -> Result<Self, Problem> {
-        let status = Status::seen_by(viewer, &app.workspace, &app.config()).await?;
+    async fn visible_to(app: &App, viewer: &Viewer) -> Result<Self, Problem> {
+        let status = AgentStatus::visible_to(viewer, &app.workspace, &app.config()).await?;
         let whole = match status.whole {
             Some(whole) => WholeBody {
                 nodes: Some(NodeBody::all(app).await?),
@@ -332,7 +281,7 @@ impl StatusBody {
         })
     }
 
-    /// What the server knows by itself.
+    /// The part that does not need the store.
     fn without_store(app: &App) -> Self {
         Self {
             now: app.now().into(),
@@ -363,16 +312,16 @@ impl WholeBody {
     fn of(whole: Whole, server: ServerBody) -> Self {
         let Standing { cost_today, budgets, events_lost, tool_servers, next_firings, memory_kept_at } =
             whole.standing;
-        let channel = |channel: foreword_agent::status::Channel| ChannelBody {
+        let channel = |channel: foreword_agent::reports::status::ChannelStatus| ChannelBody {
             last_message: channel.last_message.map(Into::into),
             errors: channel.errors,
         };
-        let tool_server = |server: foreword_agent::status::ToolServer| ToolServerBody {
+        let tool_server = |server: foreword_agent::reports::status::ToolServer| ToolServerBody {
             name: server.name,
             reached_by: server.reached_by,
             last_told: server.last_told,
         };
-        let firing = |firing: foreword_agent::status::NextFiring| NextFiringBody {
+        let firing = |firing: foreword_agent::reports::status::NextFiring| NextFiringBody {
             schedule: firing.schedule,
             at: firing.at.into(),
         };
@@ -411,43 +360,6 @@ impl From<Talk> for TalkBody {
             channel: talk.channel,
             situation: talk.situation,
             last_activity_at: talk.last_activity_at.into(),
-        }
-    }
-}
-
-impl From<foreword_core::cost_sum::CostSum> for CostToday {
-    fn from(sum: foreword_core::cost_sum::CostSum) -> Self {
-        Self {
-            calls: sum.calls,
-            failed: sum.failed,
-            turns: sum.turns,
-            tokens_in: sum.tokens_in,
-            tokens_out: sum.tokens_out,
-            cache_read: sum.cache_read,
-            cache_write: sum.cache_write,
-            tokens_told: sum.tokens_told,
-            usd: sum.usd,
-            unpriced: sum.unpriced,
-        }
-    }
-}
-
-impl From<BudgetStanding> for BudgetBody {
-    fn from(standing: BudgetStanding) -> Self {
-        let account = standing.account;
-        let parts = [
-            account.user.map(|user| ("user", user)),
-            account.session.map(|session| ("session", Some(session))),
-            account.agent.map(|agent| ("agent", Some(agent))),
-        ];
-        Self {
-            budget: standing.budget,
-            account: parts.into_iter().flatten().collect(),
-            spent_usd: standing.spent_usd.dollars(),
-            amount_usd: standing.amount_usd.dollars(),
-            state: standing.state,
-            begins_anew: standing.begins_anew.into(),
-            unpriced_calls: standing.unpriced_calls,
         }
     }
 }

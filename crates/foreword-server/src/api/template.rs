@@ -1,71 +1,60 @@
-//! The template of blueprint `template`, and what can stand in it. A template with problems is not stored.
+//! The template of blueprint `template`, and its variables. An invalid template is not stored.
 
-mod check;
-mod history;
-mod impact;
-mod looked_over;
-mod words;
+pub(crate) mod check;
+pub(crate) mod history;
+pub(crate) mod impact;
+mod new_template;
+mod template_check;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use foreword_agent::stored_changes::template_changed;
+use foreword_agent::prompt::stored_changes::template_changed;
 use foreword_core::api_token::Scope;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::bracket::{DEFAULT_TEMPLATE, catalog};
 use foreword_store::error::StoreError;
-use foreword_store::templates::{NewTemplate, Template};
+use foreword_store::templates::{NewTemplate, TemplateRecord};
 use foreword_workspace::template_problems::template_view;
 use http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-pub(in crate::api) use self::looked_over::{LookedOver, as_kept, tried_by_owner};
-pub(in crate::api) use self::words::line;
-use self::words::{NewWords, Wish};
-use super::etag::{Read, changed_meanwhile, has_read, tagged};
+pub(in crate::api) use self::new_template::line;
+use self::new_template::{NewTemplateText, TemplateWrite};
+pub(in crate::api) use self::template_check::{TemplateCheck, draft_problem, normalized};
+use super::etag::{IfMatch, check_if_match, edit_conflict, json_with_etag};
 use super::extract;
 use super::permission::owner_reads;
 use super::refusals::{Clashes, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::problem::{Problem, ProblemPlace};
-
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(read, write))
-        .routes(routes!(variables))
-        .merge(check::routes())
-        .merge(history::routes())
-        .merge(impact::routes())
-}
+use crate::problem::{Problem, ProblemLocation};
 
 /// The template that prompts are built from.
 #[derive(Debug, Serialize, ToSchema)]
-struct TemplateBody {
-    /// The template itself.
+pub(crate) struct TemplateBody {
+    /// The text.
     #[schema(example = "You are a helpful coding assistant.")]
     template: String,
-    /// Its number, if it is stored.
+    /// Its version, if stored.
     version: Option<u64>,
-    /// Where it is from: `stored`, `file` or `builtin`.
+    /// Its source: `stored`, `file` or `builtin`.
     #[schema(example = "stored")]
     source: &'static str,
-    /// The file it is in, if it is in one.
+    /// The file, if any.
     origin: Option<String>,
-    /// Who wrote it.
+    /// The author.
     author: Option<String>,
-    /// Why, in the author's words.
+    /// The author's message.
     message: Option<String>,
     /// When it was stored.
     #[schema(value_type = Option<String>, format = DateTime)]
     at: Option<Timestamp>,
 }
 
-impl From<Template> for TemplateBody {
-    fn from(stored: Template) -> Self {
+impl From<TemplateRecord> for TemplateBody {
+    fn from(stored: TemplateRecord) -> Self {
         Self {
             template: stored.text,
             version: Some(stored.version),
@@ -78,103 +67,107 @@ impl From<Template> for TemplateBody {
     }
 }
 
-/// A template that is in force now.
+/// The current template.
 #[derive(Debug, Serialize, ToSchema)]
-struct StoredTemplate {
-    /// The template itself.
+pub(crate) struct StoredTemplate {
+    /// The text.
     template: String,
-    /// Its number.
+    /// Its version.
     version: u64,
-    /// Whether it is new: the same text again is the version there was.
+    /// Whether it is new: an unchanged text creates no version.
     stored: bool,
-    /// What works, but is probably not meant.
-    warnings: Vec<ProblemPlace>,
+    /// Probable mistakes.
+    warnings: Vec<ProblemLocation>,
 }
 
-/// A new template, for the document; what is sent is read by [`Wish`].
+/// A new template, for the OpenAPI document; [`TemplateWrite`] parses it.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct NewTemplateBody {
-    /// The template itself.
+pub(crate) struct NewTemplateBody {
+    /// The text.
     template: String,
-    /// Why, in the author's words; a line.
+    /// The author's message, on one line.
     #[schema(max_length = 500)]
     message: Option<String>,
-    /// The version it replaces: another one is a conflict. 0 is \"none is stored yet\".
+    /// The version to replace; another current version is a conflict. 0 means that none is stored.
     expected_version: Option<u64>,
 }
 
-/// Something a template can use.
+/// A template variable.
 #[derive(Debug, Serialize, ToSchema)]
-struct Variable {
-    /// The type: what stands before the colon.
+pub(crate) struct Variable {
+    /// The type: the part before the colon.
     #[serde(rename = "type")]
     #[schema(example = "system")]
     kind: &'static str,
-    /// The name: what stands after it.
+    /// The name: the part after the colon.
     #[schema(example = "time")]
     name: &'static str,
-    /// What its value is.
+    /// A description of its value.
     description: &'static str,
-    /// Whether any name is a variable of this type.
+    /// Whether any name is valid for this type.
     dynamic: bool,
 }
 
-/// Everything a template can use.
+/// The template variables.
 #[derive(Debug, Serialize, ToSchema)]
-struct Variables {
+pub(crate) struct Variables {
     /// The variables.
     variables: Vec<Variable>,
 }
 
-/// The template that new conversations are built from. For the owner, with `observe` or `admin`.
+/// Returns the template of new conversations. Owner only, with `observe` or `admin`.
 #[utoipa::path(get, path = "/system-prompt", tag = "template",
-    responses((status = 200, body = TemplateBody), (status = 304, description = "Nothing has changed."), Refusals))]
-async fn read(State(app): State<App>, caller: Caller, headers: HeaderMap) -> Result<Response, Problem> {
+    responses((status = 200, body = TemplateBody), (status = 304, description = "Not modified."), Refusals))]
+pub(crate) async fn get_template(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     owner_reads(&caller, &app.config())?;
-    Ok(tagged(&headers, &current(&app).await?))
+    Ok(json_with_etag(&headers, &current(&app).await?))
 }
 
-/// Stores a template, if it can be used. For the owner, with `admin`. Conversations that have begun go on with theirs until
-/// they are compacted.
+/// Stores a template, if it is valid. Owner only, with `admin`. Running conversations keep theirs until they are
+/// compacted.
 #[utoipa::path(put, path = "/system-prompt", tag = "template", request_body = NewTemplateBody,
-    params(("If-Match" = Option<String>, Header, description = "The ETag of what it replaces.")),
+    params(("If-Match" = Option<String>, Header, description = "The ETag of the version to replace.")),
     responses((status = 200, body = StoredTemplate),
         (status = 412, body = Problem, content_type = "application/problem+json"), Refusals, Clashes))]
-async fn write(
+pub(crate) async fn put_template(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     extract::Json(sent): extract::Json<serde_json::Value>,
 ) -> Result<Response, Problem> {
-    caller.needs_owner(Scope::Admin, &app.config())?;
-    let wish = Wish::read(&sent)?;
+    caller.require_owner(Scope::Admin, &app.config())?;
+    let wish = TemplateWrite::read(&sent)?;
     let current = current(&app).await?;
-    let expected = match has_read(&headers, &current)? {
-        Read::This => Some(current.version.unwrap_or(0)),
-        Read::Unsaid => wish.expected,
+    let expected = match check_if_match(&headers, &current)? {
+        IfMatch::Matches => Some(current.version.unwrap_or(0)),
+        IfMatch::Absent => wish.expected,
     };
-    let stored = store(&app, &caller, NewWords { expected, ..wish.words }).await;
-    Ok(stored.map_err(|problem| faster(problem, &headers))?.into_response())
+    let stored = store(&app, &caller, NewTemplateText { expected, ..wish.text }).await;
+    Ok(stored.map_err(|problem| with_header_status(problem, &headers))?.into_response())
 }
 
-/// Everything that can stand in a template. For any token.
+/// Lists the template variables. With any token.
 #[utoipa::path(get, path = "/system-prompt/variables", tag = "template",
-    responses((status = 200, body = Variables), (status = 304, description = "Nothing has changed."), Refusals))]
-async fn variables(_: Caller, headers: HeaderMap) -> Response {
+    responses((status = 200, body = Variables), (status = 304, description = "Not modified."), Refusals))]
+pub(crate) async fn list_variables(_: Caller, headers: HeaderMap) -> Response {
     let variable = |entry: &foreword_prompt::bracket::CatalogEntry| Variable {
         kind: entry.kind,
         name: entry.name,
         description: entry.description,
         dynamic: entry.dynamic,
     };
-    tagged(&headers, &Variables { variables: catalog().iter().map(variable).collect() })
+    json_with_etag(&headers, &Variables { variables: catalog().iter().map(variable).collect() })
 }
 
-/// The template in force, stored or not.
+/// The current template, stored or not.
 async fn current(app: &App) -> Result<TemplateBody, Problem> {
     let stored = match app.store.template().await {
-        // One that is damaged is no reason not to replace it.
+        // A damaged template can be replaced.
         Err(StoreError::Damaged { .. }) => None,
         found => found?,
     };
@@ -189,10 +182,10 @@ async fn current(app: &App) -> Result<TemplateBody, Problem> {
     Ok(TemplateBody { template, version: None, source, origin, author: None, message: None, at: None })
 }
 
-/// Stores a template that was looked over.
-async fn store(app: &App, caller: &Caller, words: NewWords) -> Result<Json<StoredTemplate>, Problem> {
+/// Checks and stores a template.
+async fn store(app: &App, caller: &Caller, words: NewTemplateText) -> Result<Json<StoredTemplate>, Problem> {
     let view = template_view(&app.workspace.snapshot());
-    let warnings = LookedOver::of(&view, app.workspace.place(), &words.text.as_str().into())?.usable()?;
+    let warnings = TemplateCheck::of(&view, app.workspace.dir(), &words.text.as_str().into())?.usable()?;
     let before = app.store.template().await.ok().flatten().map(|before| before.version);
     let template = app
         .store
@@ -211,8 +204,8 @@ async fn store(app: &App, caller: &Caller, words: NewWords) -> Result<Json<Store
     Ok(Json(StoredTemplate { template: template.text, version: template.version, stored: is_new, warnings }))
 }
 
-/// Whoever has said by a header what they replace hears of it by the header's status.
-fn faster(problem: Problem, headers: &HeaderMap) -> Problem {
+/// With `If-Match`, a conflict is 412 instead of 409.
+fn with_header_status(problem: Problem, headers: &HeaderMap) -> Problem {
     let by_header = headers.contains_key(http::header::IF_MATCH) && problem.code() == "version_conflict";
-    if by_header { changed_meanwhile(problem.detail()) } else { problem }
+    if by_header { edit_conflict(problem.detail()) } else { problem }
 }

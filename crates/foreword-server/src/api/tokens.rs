@@ -1,4 +1,4 @@
-//! Tokens: made, listed and revoked by the owner. The text of a token is answered once, when it is made.
+//! Tokens: list, create and revoke. Owner only. The text of a token is only returned when it is created.
 
 use std::collections::BTreeSet;
 
@@ -10,138 +10,132 @@ use foreword_store::tokens::ApiToken;
 use http::{HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::extract::{Json, Path, Query};
 use super::moment::Moment;
-use super::paging::{Page, PageQuery};
+use super::pagination::{Page, PageQuery};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::auth::issuing::{BadWish, TokenWish};
+use crate::auth::token_spec::{TokenSpec, TokenSpecError};
 use crate::error::ServerError;
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list_tokens, create_token)).routes(routes!(revoke_token))
-}
-
-/// A token, without anything that opens something.
+/// A token, without its text.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Token)]
-struct TokenBody {
+pub(crate) struct TokenBody {
     /// Its id.
     id: String,
-    /// What its owner calls it.
+    /// Its name.
     name: String,
-    /// Whom it speaks for, and whose trust it has.
+    /// The user it belongs to, whose trust it has.
     user: String,
-    /// What it opens: `chat`, `observe`, `admin`, `assert`.
+    /// Its scopes: `chat`, `observe`, `admin`, `assert`.
     scopes: Vec<&'static str>,
-    /// What a drop-in endpoint does with its requests; `null` is what holds for all.
+    /// The mode of drop-in endpoints; `null` is the server's default.
     mode: Option<&'static str>,
     /// `usable`, `expired` or `revoked`.
     #[schema(example = "usable")]
     state: &'static str,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
     /// When it was last used.
     last_used_at: Option<Moment>,
-    /// From when on it opens nothing.
+    /// When it expires.
     expires_at: Option<Moment>,
-    /// Since when somebody has said that it opens nothing.
+    /// When it was revoked.
     revoked_at: Option<Moment>,
-    /// What it may ask for, where that differs from what holds for all.
+    /// Limits that differ from the server's.
     limits: LimitsBody,
 }
 
-/// What one token may ask for. What is left out is what holds for all.
+/// Limits of a token. Absent ones are the server's.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = TokenLimits)]
-struct LimitsBody {
-    /// The most requests in a minute.
+pub(crate) struct LimitsBody {
+    /// Requests per minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     requests_per_minute: Option<u64>,
-    /// The most turns at a time.
+    /// Concurrent turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     concurrent_turns: Option<u64>,
-    /// The most that may be spent in a day, in US dollars.
+    /// US dollars per day.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(exclusive_minimum = 0.0)]
     usd_per_day: Option<f64>,
-    /// The largest body of a request, in MiB, if less than for all.
+    /// The maximum request body in MiB, if below the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     body_mb: Option<u64>,
 }
 
-/// A token to be made.
+/// A token to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct TokenRequest {
-    /// What to call it. Default: after the user.
+pub(crate) struct TokenRequest {
+    /// Its name. Default: after the user.
     #[schema(example = "kitchen tablet", max_length = 100)]
     name: Option<String>,
-    /// Whom it speaks for, by the name in the configuration. Default: the owner.
+    /// The user, by the name in the configuration. Default: the owner.
     #[schema(example = "bob")]
     user: Option<String>,
-    /// What it opens. Default: `chat` and `observe`.
+    /// Its scopes. Default: `chat` and `observe`.
     #[serde(default)]
     scopes: Vec<ScopeWord>,
-    /// What a drop-in endpoint does with its requests.
+    /// The mode of drop-in endpoints.
     mode: Option<ModeWord>,
-    /// How long it lives: `30d`, `12h`, a date, a time, or `never`. Default: `never`.
+    /// Its lifetime: `30d`, `12h`, a date, a time, or `never`. Default: `never`.
     #[schema(example = "30d")]
     expires: Option<String>,
-    /// What it may ask for, where that differs from what holds for all.
+    /// Limits that differ from the server's.
     #[serde(default)]
     limits: LimitsBody,
 }
 
-/// Something a token may be used for.
+/// A scope of a token.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = Scope)]
-enum ScopeWord {
-    /// Talk to the agent.
+pub(crate) enum ScopeWord {
+    /// Send messages to the agent.
     Chat,
-    /// See events, traces and costs.
+    /// Read events, traces and costs.
     Observe,
-    /// Change what is stored.
+    /// Change stored data.
     Admin,
-    /// Say who somebody is.
+    /// Assert the user of a request.
     Assert,
 }
 
-/// What a drop-in endpoint does with requests.
+/// The mode of a drop-in endpoint.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ProxyMode)]
-enum ModeWord {
-    /// Passes them on untouched.
+pub(crate) enum ModeWord {
+    /// Forward requests unchanged.
     Observe,
-    /// Puts Foreword's prompt before the client's.
+    /// Insert Foreword's prompt before the client's.
     Prepend,
-    /// Puts Foreword's prompt in place of the client's.
+    /// Replace the client's prompt by Foreword's.
     Replace,
 }
 
-/// A token that was just made.
+/// A new token.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = NewToken)]
-struct NewTokenBody {
-    /// Its text. It is not stored, and never answered again.
+pub(crate) struct NewTokenBody {
+    /// Its text, which is not stored and never returned again.
     #[schema(example = "fwd_…")]
     token: String,
-    /// What is known of it.
+    /// The token.
     #[serde(flatten)]
     about: TokenBody,
 }
 
-/// All tokens, the oldest first
+/// Lists tokens, oldest first
 #[utoipa::path(get, path = "/api/v1/tokens", tag = "tokens", security(("bearer" = ["admin"])), params(PageQuery),
     responses(
         (status = 200, body = Page<TokenBody>),
@@ -149,14 +143,14 @@ struct NewTokenBody {
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn list_tokens(
+pub(crate) async fn list_tokens(
     State(app): State<App>,
     caller: Caller,
     Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Page<TokenBody>>, Problem> {
-    caller.needs_owner(Scope::Admin, &app.config())?;
+    caller.require_owner(Scope::Admin, &app.config())?;
     let limit = usize::try_from(page.limit()?).unwrap_or(usize::MAX);
-    // Those that were used a moment ago are not all written down yet.
+    // Recent last-used times are not stored yet.
     app.tokens.write_uses().await;
     let all = app.store.tokens().await?;
     let from = match page.after() {
@@ -164,7 +158,7 @@ async fn list_tokens(
         Some(after) => match all.iter().position(|token| token.id.as_str() == after) {
             Some(place) => place + 1,
             None => {
-                return Err(Problem::bad_request("bad_cursor", "`after` is no place that a page ended at"));
+                return Err(Problem::bad_request("bad_cursor", "`after` is not a valid cursor of this list"));
             }
         },
     };
@@ -174,9 +168,9 @@ async fn list_tokens(
     Ok(axum::Json(Page { items: shown.iter().map(|token| TokenBody::of(token, now)).collect(), next }))
 }
 
-/// Makes a token
+/// Creates a token
 ///
-/// Its text is in the answer, and nowhere afterwards.
+/// Its text is only in this response.
 #[utoipa::path(post, path = "/api/v1/tokens", tag = "tokens", security(("bearer" = ["admin"])), request_body = TokenRequest,
     responses(
         (status = 201, body = NewTokenBody),
@@ -187,27 +181,27 @@ async fn list_tokens(
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 422, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn create_token(
+pub(crate) async fn create_token(
     State(app): State<App>,
     caller: Caller,
     Json(request): Json<TokenRequest>,
 ) -> Result<axum::response::Response, Problem> {
     use axum::response::IntoResponse as _;
     let config = app.config();
-    caller.needs_owner(Scope::Admin, &config)?;
-    let grant = TokenWish::from(request).granted(&config, &app.surroundings.now())?;
-    let (token, credential) = grant.issue(&app.store, &app.surroundings).await?;
-    app.tokens.forget();
+    caller.require_owner(Scope::Admin, &config)?;
+    let grant = TokenSpec::from(request).grant(&config, &app.clock_and_rng.now())?;
+    let (token, credential) = grant.issue(&app.store, &app.clock_and_rng).await?;
+    app.tokens.clear();
     let body =
         NewTokenBody { token: credential.reveal().to_owned(), about: TokenBody::of(&token, app.now()) };
-    // Whatever stands between keeps no copy of it.
+    // No cache on the way keeps a copy.
     let uncached = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     Ok((StatusCode::CREATED, uncached, axum::Json(body)).into_response())
 }
 
 /// Revokes a token
 ///
-/// From then on it opens nothing. One that was revoked before stays as it was.
+/// Revoking it again has no effect.
 #[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "tokens", security(("bearer" = ["admin"])),
     params(("id" = String, Path, description = "The token's id, not its text.")),
     responses(
@@ -217,15 +211,15 @@ async fn create_token(
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn revoke_token(
+pub(crate) async fn revoke_token(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<axum::Json<TokenBody>, Problem> {
-    caller.needs_owner(Scope::Admin, &app.config())?;
-    let id = TokenId::new(&id).map_err(|bad| Problem::bad_request("bad_id", bad.to_string()))?;
+    caller.require_owner(Scope::Admin, &app.config())?;
+    let id = TokenId::new(&id).map_err(|bad| Problem::bad_request("invalid_id", bad.to_string()))?;
     let token = app.store.revoke_token(&id, app.now()).await?;
-    app.tokens.forget();
+    app.tokens.clear();
     Ok(axum::Json(TokenBody::of(&token, app.now())))
 }
 
@@ -253,7 +247,7 @@ impl TokenBody {
     }
 }
 
-impl From<TokenRequest> for TokenWish {
+impl From<TokenRequest> for TokenSpec {
     fn from(request: TokenRequest) -> Self {
         let scope = |word: ScopeWord| match word {
             ScopeWord::Chat => Scope::Chat,
@@ -278,8 +272,8 @@ impl From<TokenRequest> for TokenWish {
     }
 }
 
-impl From<BadWish> for Problem {
-    fn from(bad: BadWish) -> Self {
+impl From<TokenSpecError> for Problem {
+    fn from(bad: TokenSpecError) -> Self {
         Self::bad_request(bad.code(), bad.to_string()).help(bad.help())
     }
 }
@@ -288,7 +282,7 @@ impl From<ServerError> for Problem {
     fn from(error: ServerError) -> Self {
         match error {
             ServerError::Store(error) => error.into(),
-            ServerError::Id(bad) => Self::bad_request("bad_id", bad.to_string()),
+            ServerError::Id(bad) => Self::bad_request("invalid_id", bad.to_string()),
             ServerError::Listen { .. } | ServerError::Certificate { .. } | ServerError::Protocol { .. } => {
                 Self::unavailable("not_listening", error.to_string())
             }

@@ -1,33 +1,27 @@
-//! The tools that the agent may use where the caller speaks to it: what `foreword tools` lists, as far as they are trusted.
+//! The tools of the agent for the caller's trust, as `foreword tools` lists them.
 
 use axum::extract::State;
-use foreword_agent::tool_sets::OfferedTool;
+use foreword_agent::tool::sets::ListedTool;
 use foreword_core::api_token::Scope;
 use foreword_core::tools::parameters_schema;
 use http::HeaderMap;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use super::etag::tagged;
+use super::etag::json_with_etag;
 use super::extract::Query;
-use super::paging::PageQuery;
+use super::pagination::PageQuery;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list_tools))
-}
-
-/// The tools there are.
+/// The tools.
 #[derive(Debug, Serialize, ToSchema)]
-struct Tools {
-    /// Those of the program first.
+pub(crate) struct Tools {
+    /// Built-in ones first.
     tools: Vec<ToolBody>,
-    /// What to ask for `after` to get the rest, if this is not all.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -35,49 +29,49 @@ struct Tools {
 /// A tool.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Tool)]
-struct ToolBody {
-    /// What the model calls it.
+pub(crate) struct ToolBody {
+    /// Its name.
     #[schema(example = "memory_search")]
     name: String,
-    /// The least trust at which it may be called.
+    /// The minimum trust.
     #[schema(example = "familiar")]
     trust: &'static str,
-    /// `built in`, or the name of the server it is from.
+    /// `built in`, or the name of its server.
     #[schema(example = "built in")]
     source: String,
-    /// Whether a turn that has read text from outside needs the owner's word for it.
+    /// Whether a turn that has read untrusted text needs the owner's approval for it.
     sensitive: bool,
-    /// When to use it and what comes back.
+    /// A description for the model.
     description: String,
-    /// The JSON Schema of what it takes.
+    /// The JSON Schema of its arguments.
     schema: Value,
 }
 
-/// The tools that the agent may use with you
+/// Lists the tools available to you
 ///
-/// Those that need more trust than yours are not there. Has an `ETag`.
+/// Without those that need more trust than yours. Has an `ETag`.
 #[utoipa::path(get, path = "/api/v1/tools", tag = "agent", security(("bearer" = ["chat"])), params(PageQuery),
     responses(
         (status = 200, body = Tools),
-        (status = 304, description = "Nothing has changed."),
+        (status = 304, description = "Not modified."),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn list_tools(
+pub(crate) async fn list_tools(
     State(app): State<App>,
     caller: Caller,
     Query(page): Query<PageQuery>,
     headers: HeaderMap,
 ) -> Result<axum::response::Response, Problem> {
-    caller.needs(Scope::Chat)?;
+    caller.require(Scope::Chat)?;
     let tools = app.agent.tools_at(caller.trust(&app.config()));
     let (tools, next) = page.cut(tools.into_iter().map(ToolBody::from).collect(), |tool| &tool.name)?;
-    Ok(tagged(&headers, &Tools { tools, next }))
+    Ok(json_with_etag(&headers, &Tools { tools, next }))
 }
 
-impl From<OfferedTool> for ToolBody {
-    fn from(tool: OfferedTool) -> Self {
+impl From<ListedTool> for ToolBody {
+    fn from(tool: ListedTool) -> Self {
         Self {
             trust: tool.spec.trust.as_str(),
             source: tool.server.unwrap_or_else(|| "built in".to_owned()),

@@ -1,9 +1,9 @@
-//! One turn as the tree it happened in: what `foreword trace` shows.
+//! The trace of a turn, as `foreword trace` shows it.
 
 use axum::extract::State;
-use foreword_agent::request_trace::RequestTrace;
-use foreword_agent::turn_trace::{LAST, TurnFound, TurnTrace, turn_of_message};
-use foreword_agent::viewer::Viewer;
+use foreword_agent::reports::request_trace::RequestTrace;
+use foreword_agent::reports::turn_trace::{LAST, TurnFound, TurnTrace, turn_of_message};
+use foreword_agent::reports::viewer::Viewer;
 use foreword_core::id::TurnId;
 use foreword_core::message::Usage;
 use foreword_core::span_tree::Span;
@@ -12,114 +12,107 @@ use foreword_store::conversations::ConversationPage;
 use foreword_store::error::StoreError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::event_body::EventBody;
 use super::extract::{Path, Query};
-use super::looking::{conversation_id, is_theirs, viewer};
 use super::moment::Moment;
+use super::viewer::{conversation_id, is_own_conversation, viewer};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(get_trace))
-}
-
-/// A turn, with everything that is on record of it.
+/// The trace of a turn or proxied request.
 #[derive(Debug, Serialize, ToSchema)]
-struct Trace {
+pub(crate) struct Trace {
     /// The turn; `null` for a proxied request.
     turn: Option<String>,
     /// The proxied request; `null` for a turn.
     request: Option<String>,
-    /// Its conversation; `null` for a proxied request that joined none.
+    /// Its conversation; `null` for a proxied request without one.
     session_id: Option<String>,
     /// `running`, `done`, `failed` or `cancelled`.
     #[schema(example = "done")]
     state: &'static str,
-    /// The trust it had; `null` for a proxied request.
+    /// Its trust; `null` for a proxied request.
     #[schema(example = "inner")]
     trust: Option<&'static str>,
     /// The node that ran it last; `null` for a proxied request.
     node: Option<String>,
-    /// How often it was begun.
+    /// Number of attempts.
     attempts: u32,
-    /// When it was begun.
+    /// When it started.
     started_at: Moment,
     /// When it ended.
     ended_at: Option<Moment>,
     /// The code of its failure, as in the stream's `error`.
     #[schema(example = "config_error")]
     error_code: Option<&'static str>,
-    /// Why it failed: the cause for the owner, a general sentence for everybody else.
+    /// The error message: the cause for the owner, a general message for other users.
     error: Option<String>,
-    /// Answered calls to models.
+    /// Successful model calls.
     calls: usize,
-    /// Failed ones.
+    /// Failed model calls.
     failed_calls: usize,
-    /// Tokens.
+    /// Token usage.
     usage: UsageBody,
-    /// What it cost, in US dollars; `null` if a price is not known.
+    /// Cost in US dollars; `null` if a price is unknown.
     cost_usd: Option<f64>,
-    /// When the first span began; `null` if its events are gone.
+    /// When the first span started; `null` if its events were deleted.
     began: Option<Moment>,
-    /// From there to the end of the last.
+    /// From there to the end of the last span, in milliseconds.
     duration_ms: Option<u64>,
-    /// What is part of nothing else, by when it began.
+    /// The root spans, by start.
     spans: Vec<SpanBody>,
 }
 
-/// Tokens of calls to models.
+/// Token usage of model calls.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Usage)]
-struct UsageBody {
-    /// Read, and in no cache.
+pub(crate) struct UsageBody {
+    /// Input tokens not read from a cache.
     input: u64,
-    /// Written.
+    /// Output tokens.
     output: u64,
-    /// Read from the provider's cache.
+    /// Input tokens read from the provider's cache.
     cache_read: u64,
-    /// Written to the provider's cache.
+    /// Input tokens written to the provider's cache.
     cache_write: u64,
-    /// Of those, kept there for an hour.
+    /// Those of them written for an hour.
     cache_write_1h: u64,
-    /// Whether the provider did not say what came from its cache.
+    /// Whether the provider did not report cache usage.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cache_unknown: bool,
 }
 
-/// Something that took its time, and its parts.
+/// A span.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Span)]
-struct SpanBody {
+pub(crate) struct SpanBody {
     /// The type of its event, `turn`, or `wait`.
     name: String,
-    /// How long after the first began.
+    /// Start in milliseconds after the first span.
     offset_ms: u64,
-    /// How long it took, its parts included.
+    /// Duration in milliseconds, children included.
     duration_ms: u64,
-    /// What is known of it; nothing of a wait.
+    /// Its events; none for a wait.
     events: Vec<EventBody>,
-    /// Its parts.
+    /// The child spans.
     #[schema(no_recursion)]
     children: Vec<SpanBody>,
 }
 
-/// Where to look for it.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct TraceQuery {
-    /// The conversation that `last` is meant of. Default: any that you may see.
+pub(crate) struct TraceQuery {
+    /// The conversation that `last` refers to. Default: any that you may see.
     conversation: Option<String>,
 }
 
-/// One turn as the tree it happened in
+/// Returns the trace of a turn
 ///
-/// `turn` is an id or `last`; the owner's may be the beginning of an id. The id of a message stands for its turn, and the id of
-/// a proxied request (`x-foreword-request-id`) for that request. A turn of somebody else's conversation, or of a higher
-/// trust, is not there.
+/// `turn` is an id or `last`; for the owner also the beginning of an id. The id of a message selects its turn, and the
+/// id of a proxied request (`x-foreword-request-id`) that request. Turns of other users' conversations or of a higher
+/// trust are not found.
 #[utoipa::path(get, path = "/api/v1/traces/{turn}", tag = "observing", security(("bearer" = ["observe"])),
     params(("turn" = String, Path, description = "The id of a turn (for the owner also the beginning of one), of a message or of a proxied request, or `last`.", example = "last"), TraceQuery),
     responses(
@@ -128,9 +121,9 @@ struct TraceQuery {
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "Several turns begin like that."),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "Several turns start with this prefix."),
     ))]
-async fn get_trace(
+pub(crate) async fn get_trace(
     State(app): State<App>,
     caller: Caller,
     Path(turn): Path<String>,
@@ -149,13 +142,13 @@ async fn get_trace(
         TurnFound::Several { ids, count, or_more } => {
             let or_more = if or_more { " or more" } else { "" };
             let ids: Vec<&str> = ids.iter().map(TurnId::as_str).collect();
-            Err(Problem::conflict("several_turns", format!("{count}{or_more} turns begin like that"))
-                .help(format!("write more of it: {}", ids.join(", "))))
+            Err(Problem::conflict("several_turns", format!("{count}{or_more} turns start with this prefix"))
+                .help(format!("use a longer prefix: {}", ids.join(", "))))
         }
     }
 }
 
-/// The conversation of the turn that somebody who is no owner means, if it is theirs.
+/// The conversation of the turn, if it belongs to the caller.
 async fn own_conversation(
     app: &App,
     caller: &Caller,
@@ -175,7 +168,9 @@ async fn own_conversation(
         Err(error) => return Err(error.into()),
     };
     match conversation {
-        Some(conversation) if is_theirs(app, caller, &conversation).await? => Ok(Some(conversation)),
+        Some(conversation) if is_own_conversation(app, caller, &conversation).await? => {
+            Ok(Some(conversation))
+        }
         _ => Ok(None),
     }
 }
@@ -223,7 +218,7 @@ impl Trace {
             started_at: request.started_at.into(),
             ended_at: None,
             error_code: None,
-            // Why a request failed may name the provider's address: only the owner reads it.
+            // The error may contain the provider's URL, so it is for the owner.
             error: request.error().filter(|_| viewer.sees_everything()).map(str::to_owned),
             calls: totals.calls,
             failed_calls: totals.failed,

@@ -1,4 +1,4 @@
-//! Turns as a list, of whichever conversations, with what each came to. One of them as a tree is in `traces`.
+//! The list of turns with their usage. The trace of a single turn is in `traces`.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,98 +9,92 @@ use foreword_prompt::untrusted::display_line;
 use foreword_store::turns::{ListedTurn, TurnFilter, TurnKey};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::cursor::{cursor, part, parts};
 use super::extract::Query;
-use super::looking::{between, conversation_id, viewer};
 use super::moment::Moment;
-use super::paging::{Page, PageQuery};
+use super::pagination::{Page, PageQuery};
 use super::refusals::{NotThere, Refusals};
+use super::viewer::{conversation_id, time_span, viewer};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list_turns))
-}
-
-/// Which turns.
+/// Filters of turns.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct TurnsQuery {
-    /// Those of this conversation.
+pub(crate) struct TurnsQuery {
+    /// Only those of this conversation.
     #[param(example = "c-1")]
     session: Option<String>,
-    /// Those that stand like this: `running`, `done`, `failed`, `cancelled`, `interrupted`.
+    /// Only those in this state: `running`, `done`, `failed`, `cancelled`, `interrupted`.
     #[param(example = "failed")]
     state: Option<String>,
-    /// Those in conversations of this user; whoever is not the owner sees their own anyway.
+    /// Only those of this user's conversations. Users other than the owner only see their own.
     user: Option<String>,
-    /// Begun not before: `12h`, `7d`, `today`, `2026-11-16` or a time.
+    /// Started after: `12h`, `7d`, `today`, `2026-11-16` or a time.
     since: Option<String>,
-    /// Begun before.
+    /// Started before.
     until: Option<String>,
 }
 
-/// A turn, and what it came to.
+/// A turn with its usage.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Turn)]
-struct TurnBody {
-    /// The turn.
+pub(crate) struct TurnBody {
+    /// The turn's id.
     turn: String,
     /// Its conversation.
     session_id: String,
-    /// What people call that.
+    /// The conversation's title.
     title: Option<String>,
-    /// Whose conversation it is.
+    /// The conversation's user.
     user: Option<String>,
-    /// The agent that talks there.
+    /// The agent.
     agent: String,
-    /// The trust it had.
+    /// Its trust.
     #[schema(example = "inner")]
     trust: &'static str,
-    /// `running`, `done`, `failed`, `cancelled`, or `interrupted`: cut off, and not to be run again.
+    /// `running`, `done`, `failed`, `cancelled`, or `interrupted`: aborted and not resumed.
     #[schema(example = "done")]
     state: &'static str,
-    /// When it was begun.
+    /// When it started.
     started_at: Moment,
     /// When it ended.
     ended_at: Option<Moment>,
-    /// From there to there.
+    /// Duration in milliseconds.
     duration_ms: Option<u64>,
     /// The code of its failure, as in the stream's `error`.
     #[schema(example = "config_error")]
     error_code: Option<&'static str>,
-    /// Why it failed: the cause for the owner, a general sentence for everybody else.
+    /// The error message: the cause for the owner, a general message for other users.
     error: Option<String>,
-    /// Answered calls to models.
+    /// Successful model calls.
     calls: u64,
-    /// Failed ones.
+    /// Failed model calls.
     failed_calls: u64,
-    /// Calls of tools.
+    /// Tool calls.
     tool_calls: u64,
-    /// Tokens read, from wherever.
+    /// Input tokens, cached ones included.
     tokens_in: u64,
-    /// Tokens written.
+    /// Output tokens.
     tokens_out: u64,
-    /// Of those read, how many were in the provider's cache.
+    /// Input tokens read from the provider's cache.
     cache_read_tokens: u64,
-    /// What it cost, in US dollars; `null` if a price is not known, or no call was answered.
+    /// Cost in US dollars; `null` if a price is unknown or no call succeeded.
     cost_usd: Option<f64>,
-    /// The model that was called most.
+    /// The model with the most calls.
     model: Option<String>,
 }
 
-/// Turns, the newest first
+/// Lists turns, newest first
 ///
-/// The owner sees all; everybody else sees those of the conversations they have begun that had a trust which theirs permits.
-/// What a turn came to is taken from its events, and is nothing once they are gone.
+/// The owner sees all; other users see those of their own conversations that their trust permits. The usage is computed
+/// from events, and empty after these are deleted.
 #[utoipa::path(get, path = "/api/v1/turns", tag = "observing", security(("bearer" = ["observe"])),
     params(TurnsQuery, PageQuery),
     responses((status = 200, body = Page<TurnBody>), Refusals, NotThere))]
-async fn list_turns(
+pub(crate) async fn list_turns(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<TurnsQuery>,
@@ -108,7 +102,7 @@ async fn list_turns(
 ) -> Result<Json<Page<TurnBody>>, Problem> {
     let session = conversation_id(query.session.as_deref())?;
     let viewer = viewer(&app, &caller, session.clone()).await?;
-    let (since, until) = between(query.since.as_deref(), query.until.as_deref(), &app)?;
+    let (since, until) = time_span(query.since.as_deref(), query.until.as_deref(), &app)?;
     let limit = u32::try_from(page.limit()?).unwrap_or(u32::MAX);
     let mut filter = TurnFilter {
         session,
@@ -120,7 +114,7 @@ async fn list_turns(
     };
     if !viewer.sees_everything() {
         let own = filter.user.get_or_insert_with(|| caller.user().to_owned());
-        // Whether others have any is not told.
+        // Other users' turns are not revealed.
         if own != caller.user() {
             return Ok(Json(Page { items: Vec::new(), next: None }));
         }
@@ -137,12 +131,12 @@ async fn list_turns(
 fn state(word: &str) -> Result<TurnState, Problem> {
     word.parse().map_err(|_| {
         let words = TurnState::ALL.map(TurnState::as_str);
-        let detail = format!("no turn is `{}`", display_line(word, 40));
+        let detail = format!("unknown turn state `{}`", display_line(word, 40));
         Problem::bad_request("unknown_state", detail).help(format!("use {}", words.join(", ")))
     })
 }
 
-/// Where the page before ended.
+/// Decodes the cursor.
 fn key(after: &str) -> Result<TurnKey, Problem> {
     let [at, id] = parts::<2>(after)?;
     Ok(TurnKey { started_at: part(&at)?, id: part(&id)? })
@@ -162,7 +156,7 @@ impl TurnBody {
             state: turn.state.as_str(),
             started_at: turn.started_at.into(),
             ended_at: turn.ended_at.map(Into::into),
-            // A clock that was set back in between makes no time of it.
+            // The clock may have been set back.
             duration_ms: took.map(|micros| u64::try_from(micros / 1_000).unwrap_or(0)),
             error_code: failure.as_ref().map(|failure| failure.code.as_str()),
             error: failure.map(|failure| failure.message),

@@ -1,11 +1,12 @@
-//! Runs of workflows: what was run, how far it came, and going on with what was cut off or failed. The owner sees all of
-//! them; everybody else those that they have started.
+//! Workflow runs: list, read and resume. The owner sees all of them; other users see those they started.
 
 use std::time::Duration;
 
 use axum::extract::State;
+use foreword_agent::background::workflows::{
+    ResumeWorkflow, RunEnd, StepOutput, WorkflowError, is_visible_to,
+};
 use foreword_agent::error::AgentError;
-use foreword_agent::workflows::{ResumeWorkflow, RunEnd, StepOutput, WorkflowError, is_open_to};
 use foreword_core::api_token::Scope;
 use foreword_core::failure::OwnerOnly;
 use foreword_core::id::RunId;
@@ -14,38 +15,29 @@ use foreword_core::turn_journal::TurnState;
 use foreword_core::workflow::Resume;
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
-use foreword_store::workflow_runs::{RunFilter, WorkflowRun, WorkflowStep};
+use foreword_store::workflow_runs::{RunFilter, WorkflowRun, WorkflowStepRecord};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::extract::{Json, Path, Query};
 use super::moment::Moment;
-use super::paging::{Page, PageQuery};
+use super::pagination::{Page, PageQuery};
 use crate::app::App;
-use crate::auth::{Caller, turn_in_hand};
+use crate::auth::{Caller, turn_metering};
 use crate::problem::Problem;
 
-/// How soon to look again whether a run has begun.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// What readers below the owner see of a failure.
-const FAILED: &str = "workflow_failed: the agent's owner finds the reason";
-
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list_workflow_runs))
-        .routes(routes!(get_workflow_run))
-        .routes(routes!(resume_workflow_run))
-}
+/// How often to check whether a run has started.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// Replaces the error for readers below the owner.
+const FAILED_PUBLIC: &str = "workflow_failed: the agent's owner can see the reason";
 
 /// A run.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowRun)]
-struct RunBody {
+pub(crate) struct RunBody {
     /// Its id.
     run: String,
     /// The workflow's name.
@@ -53,25 +45,25 @@ struct RunBody {
     /// `running`, `done`, `failed` or `cancelled`.
     #[schema(example = "done")]
     state: &'static str,
-    /// What it was started with.
+    /// Its parameters.
     parameters: Value,
-    /// Who started it.
+    /// The user who started it.
     started_by: Option<String>,
     /// When it was started.
     started_at: Moment,
     /// When it ended.
     ended_at: Option<Moment>,
-    /// What it gave.
+    /// Its output.
     output: Option<Value>,
-    /// Why it failed.
+    /// The error.
     error: Option<String>,
-    /// Whether it has read text from outside.
+    /// Whether it has read untrusted text.
     tainted: bool,
 }
 
-/// A run, step by step.
+/// A run with its steps.
 #[derive(Debug, Serialize, ToSchema)]
-struct WorkflowRunInFull {
+pub(crate) struct WorkflowRunInFull {
     /// The run.
     #[serde(flatten)]
     run: RunBody,
@@ -82,18 +74,18 @@ struct WorkflowRunInFull {
 /// A step of a run.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowRunStep)]
-struct RunStepBody {
-    /// Its number; the first is 1.
+pub(crate) struct RunStepBody {
+    /// Its number, from 1.
     number: u64,
     /// Its name.
     name: String,
-    /// How often it was begun.
+    /// Number of attempts.
     attempts: u64,
-    /// What it gave.
+    /// Its output.
     output: Option<String>,
-    /// Whether somebody has decided to go on without it.
+    /// Whether it was skipped by a user's decision.
     skipped: bool,
-    /// Why it failed, now or before.
+    /// The last error.
     error: Option<String>,
     /// When it was started.
     started_at: Moment,
@@ -101,7 +93,7 @@ struct RunStepBody {
     ended_at: Option<Moment>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowRunEnd)]
 pub(crate) struct RunEndBody {
@@ -112,31 +104,31 @@ pub(crate) struct RunEndBody {
     /// `done`, `failed` or `cancelled`.
     #[schema(example = "done")]
     outcome: &'static str,
-    /// What it gave; empty if it did not come to its end.
+    /// Its output; empty if it did not finish.
     output: String,
-    /// Why it failed, and at which step.
+    /// The error, with the step.
     error: Option<String>,
-    /// Whether it has read text from outside.
+    /// Whether it has read untrusted text.
     tainted: bool,
-    /// The steps that were begun, in order.
+    /// The started steps, in order.
     steps: Vec<StepEndBody>,
 }
 
-/// How far a step came.
+/// The state of a step.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowStepEnd)]
-struct StepEndBody {
+pub(crate) struct StepEndBody {
     /// Its name.
     name: String,
-    /// Whether it is done.
+    /// Whether it has finished.
     done: bool,
-    /// What it gave.
+    /// Its output.
     output: Option<String>,
-    /// Why it failed, now or before.
+    /// The last error.
     error: Option<String>,
 }
 
-/// A run that has begun.
+/// A started run.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowRunBegun)]
 pub(crate) struct RunBegun {
@@ -144,51 +136,51 @@ pub(crate) struct RunBegun {
     run: String,
 }
 
-/// What is answered to whoever runs something.
+/// The response to a request that runs something.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum RunAnswer {
-    /// It has ended.
+    /// The run has ended.
     Ended(RunEndBody),
-    /// Nobody waits for that.
+    /// The run has started, and the client does not wait for its end.
     Begun(RunBegun),
 }
 
-/// Which runs.
+/// Filters of runs.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct RunsQuery {
-    /// Those of this workflow.
+pub(crate) struct RunsQuery {
+    /// Only those of this workflow.
     workflow: Option<String>,
 }
 
-/// How to go on.
+/// How to resume a run.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct ResumeRequest {
-    /// What to do about the step that failed: `again`, if that is safe; `redo`, whatever it may have done; `skip`.
+pub(crate) struct ResumeRequest {
+    /// How to handle the failed step: `again` if that is safe, `redo` in any case, or `skip`.
     #[serde(default)]
     how: How,
-    /// Whether to go on although steps that are done read differently by now.
+    /// Whether to resume although finished steps have changed in the file.
     #[serde(default)]
     force: bool,
 }
 
-/// What to do about a step that failed.
+/// How to handle the failed step.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ResumeHow)]
-enum How {
-    /// Do it again, if that is safe.
+pub(crate) enum How {
+    /// Repeat it, if that is safe.
     #[default]
     Again,
-    /// Do it again, whatever it may have done.
+    /// Repeat it, even if it may have had an effect.
     Redo,
-    /// Go on without it.
+    /// Skip it.
     Skip,
 }
 
-/// Runs, the newest first
+/// Lists runs, newest first
 #[utoipa::path(get, path = "/api/v1/workflows/runs", tag = "workflows", security(("bearer" = ["chat"])),
     params(RunsQuery, PageQuery),
     responses(
@@ -197,13 +189,13 @@ enum How {
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn list_workflow_runs(
+pub(crate) async fn list_workflow_runs(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<RunsQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Page<RunBody>>, Problem> {
-    caller.needs(Scope::Chat)?;
+    caller.require(Scope::Chat)?;
     let trust = caller.trust(&app.config());
     let limit = page.limit()?;
     let started_by = (!trust.permits(Trust::Full)).then(|| caller.user().to_owned());
@@ -212,11 +204,11 @@ async fn list_workflow_runs(
     let runs = app.store.workflow_runs(filter, u32::try_from(limit).unwrap_or(u32::MAX)).await?;
     let last = runs.last().filter(|_| runs.len() as u64 >= limit);
     let next = last.map(|run| format!("{}-{}", run.started_at.as_micros(), run.id));
-    let seen = runs.iter().filter(|run| is_open_to(run, caller.user(), trust));
+    let seen = runs.iter().filter(|run| is_visible_to(run, caller.user(), trust));
     Ok(axum::Json(Page { items: seen.map(|run| RunBody::of(run, trust)).collect(), next }))
 }
 
-/// One run, step by step
+/// Returns a run with its steps
 #[utoipa::path(get, path = "/api/v1/workflows/runs/{id}", tag = "workflows", security(("bearer" = ["chat"])),
     params(("id" = String, Path, description = "The run's id.")),
     responses(
@@ -226,7 +218,7 @@ async fn list_workflow_runs(
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn get_workflow_run(
+pub(crate) async fn get_workflow_run(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -237,13 +229,13 @@ async fn get_workflow_run(
     Ok(axum::Json(WorkflowRunInFull { run: RunBody::of(&run, trust), steps }))
 }
 
-/// Goes on with a run that failed or was stopped
+/// Resumes a run that failed or was cancelled
 ///
-/// From the step that failed, with everything kept that was done before; waits for its end.
+/// Starts at the failed step and keeps the finished ones. Waits for the end.
 #[utoipa::path(post, path = "/api/v1/workflows/runs/{id}/resume", tag = "workflows", security(("bearer" = ["chat"])),
     params(("id" = String, Path, description = "The run's id.")), request_body = ResumeRequest,
     responses(
-        (status = 200, body = RunEndBody, description = "It has ended, well or not."),
+        (status = 200, body = RunEndBody, description = "It has ended, successfully or not."),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
@@ -253,7 +245,7 @@ async fn get_workflow_run(
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 422, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn resume_workflow_run(
+pub(crate) async fn resume_workflow_run(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -266,14 +258,14 @@ async fn resume_workflow_run(
         How::Skip => Resume::Skip,
     };
     let resume = ResumeWorkflow { run: run.id.clone(), how, force: request.force };
-    let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
+    let permit = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let agent = app.agent.clone();
     let task =
-        turn_in_hand::keep_run(&app, admitted, &run.id, async move { agent.resume_workflow(resume).await });
+        turn_metering::meter_run(&app, permit, &run.id, async move { agent.resume_workflow(resume).await });
     begin(&app, &run.id, task, true, caller.trust(&app.config())).await
 }
 
-/// Waits for the end of a run, or until it is on record. It goes on if the client goes away.
+/// Waits for the end of a run, or until it is stored. The run continues if the client disconnects.
 pub(crate) async fn begin(
     app: &App,
     run: &RunId,
@@ -287,23 +279,29 @@ pub(crate) async fn begin(
                 let begun = RunAnswer::Begun(RunBegun { run: run.to_string() });
                 return Ok((StatusCode::ACCEPTED, axum::Json(begun)));
             }
-            Err(StoreError::NotFound { .. }) => tokio::time::sleep(LOOK_AGAIN).await,
+            Err(StoreError::NotFound { .. }) => tokio::time::sleep(POLL_INTERVAL).await,
             Err(error) => return Err(error.into()),
         }
     }
     match task.await {
         Ok(Ok(end)) => Ok((StatusCode::OK, axum::Json(RunAnswer::Ended(RunEndBody::of(end, reader))))),
         Ok(Err(error)) => Err(refused(error, reader)),
-        Err(_) => Err(Problem::unavailable("stopping", "the run was cut off").retry_after(1)),
+        Err(_) => Err(Problem::unavailable("stopping", "the run was interrupted").retry_after(1)),
     }
 }
 
-/// A run that the caller may see.
-async fn open_run(app: &App, caller: &Caller, id: &str) -> Result<(WorkflowRun, Vec<WorkflowStep>), Problem> {
-    caller.needs(Scope::Chat)?;
-    let run = RunId::new(id).map_err(|bad| Problem::bad_request("bad_id", bad.to_string()))?;
+/// The run, if the caller may see it.
+async fn open_run(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+) -> Result<(WorkflowRun, Vec<WorkflowStepRecord>), Problem> {
+    caller.require(Scope::Chat)?;
+    let run = RunId::new(id).map_err(|bad| Problem::bad_request("invalid_id", bad.to_string()))?;
     match app.store.workflow_run(&run).await {
-        Ok((run, steps)) if is_open_to(&run, caller.user(), caller.trust(&app.config())) => Ok((run, steps)),
+        Ok((run, steps)) if is_visible_to(&run, caller.user(), caller.trust(&app.config())) => {
+            Ok((run, steps))
+        }
         Ok(_) | Err(StoreError::NotFound { .. }) => Err(Problem::not_found("run", id)),
         Err(error) => Err(error.into()),
     }
@@ -325,23 +323,23 @@ fn refused(error: AgentError, reader: Trust) -> Problem {
         AgentError::Workflow(WorkflowError::Resume(_) | WorkflowError::FileChanged { .. }) => {
             Problem::conflict("cannot_resume", words)
         }
-        other => Problem::told(other, reader),
+        other => Problem::of_agent(other, reader),
     }
 }
 
-/// Why a run or a step failed, as a reader sees it: the cause for the owner, the id to name to them for everybody else.
+/// The error of a run or step as a reader sees it: the cause for the owner, an id to report for other users.
 fn failure(error: Option<&OwnerOnly<String>>, reader: Trust, id: &str) -> Option<String> {
     let error = error?;
-    Some(error.at(reader).cloned().unwrap_or_else(|| format!("{FAILED} (`{id}`)")))
+    Some(error.at(reader).cloned().unwrap_or_else(|| format!("{FAILED_PUBLIC} (`{id}`)")))
 }
 
-/// Where the page before ended.
+/// Decodes the cursor.
 fn behind(after: &str) -> Result<(Timestamp, RunId), Problem> {
     let read = || {
         let (micros, id) = after.split_once('-')?;
         Some((Timestamp::from_micros(micros.parse().ok()?), RunId::new(id).ok()?))
     };
-    read().ok_or_else(|| Problem::bad_request("bad_cursor", "`after` is no place that a page ended at"))
+    read().ok_or_else(|| Problem::bad_request("bad_cursor", "`after` is not a valid cursor of this list"))
 }
 
 impl RunBody {
@@ -362,7 +360,7 @@ impl RunBody {
 }
 
 impl RunStepBody {
-    fn of(step: &WorkflowStep, reader: Trust) -> Self {
+    fn of(step: &WorkflowStepRecord, reader: Trust) -> Self {
         let given = StepOutput::of(step);
         Self {
             number: step.number,
@@ -380,7 +378,7 @@ impl RunStepBody {
 impl RunEndBody {
     fn of(end: RunEnd, reader: Trust) -> Self {
         let error = end.failure_at(reader);
-        let step = |step: foreword_agent::workflows::StepEnd| StepEndBody {
+        let step = |step: foreword_agent::background::workflows::StepEnd| StepEndBody {
             done: step.done,
             output: step.output,
             error: failure(step.error.as_ref(), reader, &step.name),

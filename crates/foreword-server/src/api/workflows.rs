@@ -1,9 +1,10 @@
-//! Workflows: which there are for the caller, and running them. What was run is in `workflow_runs`.
+//! Workflows: list, read and run. Their runs are in `workflow_runs`.
 
 use axum::extract::State;
-use foreword_agent::workflows::StartWorkflow;
+use foreword_agent::background::workflows::StartWorkflow;
 use foreword_core::api_token::Scope;
 use foreword_core::id::RunId;
+use foreword_core::template_context::TemplateContext;
 use foreword_prompt::trust::Trust;
 use foreword_store::conversation_settings::ConversationSettings;
 use foreword_workspace::workflows::{StepAction, Workflow, WorkflowParameter, WorkflowStep};
@@ -11,119 +12,109 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::conversations::refused;
 use super::extract::{Json, Path, Query};
-use super::paging::PageQuery;
+use super::pagination::PageQuery;
 use super::workflow_runs::{self, RunAnswer, begin};
 use crate::app::App;
-use crate::auth::{Asserted, Caller, may_set, turn_in_hand};
+use crate::auth::{Asserted, Caller, may_set, turn_metering};
 use crate::problem::Problem;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list_workflows))
-        .routes(routes!(get_workflow))
-        .routes(routes!(run_workflow))
-        .merge(workflow_runs::routes())
-}
-
-/// The workflows there are.
+/// The workflows.
 #[derive(Debug, Serialize, ToSchema)]
-struct Workflows {
+pub(crate) struct Workflows {
     /// By name.
     workflows: Vec<WorkflowBody>,
-    /// What to ask for `after` to get the rest, if this is not all.
+    /// The cursor of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// A workflow. What it does is told to the owner alone.
+/// A workflow. Only the owner sees its steps.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Workflow)]
-struct WorkflowBody {
+pub(crate) struct WorkflowBody {
     /// Its name.
     name: String,
-    /// What it is for, in one line.
+    /// A description of one line.
     description: String,
-    /// The least trust at which it is seen and run, where its file says so.
+    /// The minimum trust to see and run it, if its file sets one.
     trust: Option<&'static str>,
-    /// What it is given.
+    /// Its parameters.
     parameters: Vec<ParameterBody>,
-    /// The file it is in.
+    /// Its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// What is done, in order.
+    /// Its steps, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<Vec<StepBody>>,
-    /// What it gives in the end, as a template.
+    /// The template of its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
 }
 
-/// Something a workflow is given.
+/// A parameter of a workflow.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowParameter)]
-struct ParameterBody {
+pub(crate) struct ParameterBody {
     /// Its name.
     name: String,
     /// `string`, `number`, `integer` or `boolean`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// What it is for.
+    /// A description.
     description: String,
-    /// Whether the workflow can't run without it.
+    /// Whether it is required.
     required: bool,
-    /// What it is if nobody gives it.
+    /// The default value.
     default: Option<Value>,
 }
 
 /// A step of a workflow.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowStep)]
-struct StepBody {
+pub(crate) struct StepBody {
     /// Its name.
     name: String,
-    /// What the model is asked.
+    /// The prompt, if it calls the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<String>,
-    /// Or the tool that is called,
+    /// The tool, if it calls one.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
-    /// with this.
+    /// The arguments of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     arguments: Option<Map<String, Value>>,
 }
 
-/// What to run a workflow with.
+/// The parameters of a run.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct RunRequest {
+pub(crate) struct RunRequest {
     /// The parameters, by name.
     #[serde(default)]
     #[schema(value_type = Object)]
     parameters: Map<String, Value>,
-    /// Whether to wait for its end. Without, the answer is 202 as soon as it has begun.
+    /// Whether to wait for the end. Otherwise the response is 202 when it has started.
     #[serde(default = "waits")]
     #[schema(default = true)]
     wait: bool,
-    /// Instructions for the run's conversation alone; only for the owner, or with the scope `assert`.
+    /// Instructions for the run's conversation only; only for the owner, or with the scope `assert`.
     session_instructions: Option<String>,
     /// The working directory of the run's conversation; only for the owner, or with the scope `assert`.
     cwd: Option<String>,
     /// Values for templates in the run's conversation; only for the owner, or with the scope `assert`.
     #[schema(value_type = Option<Object>)]
-    context: Option<Map<String, Value>>,
+    context: Option<TemplateContext>,
 }
 
 fn waits() -> bool {
     true
 }
 
-/// The workflows that you may run
+/// Lists the workflows available to you
 #[utoipa::path(get, path = "/api/v1/workflows", tag = "workflows", security(("bearer" = ["chat"])), params(PageQuery),
     responses(
         (status = 200, body = Workflows),
@@ -131,12 +122,12 @@ fn waits() -> bool {
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn list_workflows(
+pub(crate) async fn list_workflows(
     State(app): State<App>,
     caller: Caller,
     Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Workflows>, Problem> {
-    caller.needs(Scope::Chat)?;
+    caller.require(Scope::Chat)?;
     let trust = caller.trust(&app.config());
     let snapshot = app.workspace.snapshot();
     let open = snapshot.workflows().items.iter();
@@ -146,7 +137,7 @@ async fn list_workflows(
     Ok(axum::Json(Workflows { workflows, next }))
 }
 
-/// One workflow
+/// Returns a workflow
 #[utoipa::path(get, path = "/api/v1/workflows/{name}", tag = "workflows", security(("bearer" = ["chat"])),
     params(("name" = String, Path, description = "Its name.")),
     responses(
@@ -156,12 +147,12 @@ async fn list_workflows(
         (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn get_workflow(
+pub(crate) async fn get_workflow(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<axum::Json<WorkflowBody>, Problem> {
-    caller.needs(Scope::Chat)?;
+    caller.require(Scope::Chat)?;
     let trust = caller.trust(&app.config());
     let snapshot = app.workspace.snapshot();
     let found = snapshot.workflows().items.iter().find(|workflow| workflow.name == name);
@@ -173,12 +164,13 @@ async fn get_workflow(
 
 /// Runs a workflow
 ///
-/// It takes one of the token's turns, and goes on if nobody waits any more; `GET /api/v1/workflows/runs/{id}` tells how far it has come.
+/// It counts as one of the token's turns, and continues if the client disconnects; `GET /api/v1/workflows/runs/{id}`
+/// returns its progress.
 #[utoipa::path(post, path = "/api/v1/workflows/{name}/run", tag = "workflows", security(("bearer" = ["chat"])),
     params(("name" = String, Path, description = "Its name.")), request_body = RunRequest,
     responses(
-        (status = 200, body = workflow_runs::RunEndBody, description = "It has ended, well or not."),
-        (status = 202, body = workflow_runs::RunBegun, description = "It has begun."),
+        (status = 200, body = workflow_runs::RunEndBody, description = "It has ended, successfully or not."),
+        (status = 202, body = workflow_runs::RunBegun, description = "It has started."),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
@@ -187,18 +179,18 @@ async fn get_workflow(
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 422, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn run_workflow(
+pub(crate) async fn run_workflow(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
     headers: HeaderMap,
     Json(request): Json<RunRequest>,
 ) -> Result<(StatusCode, axum::Json<RunAnswer>), Problem> {
-    caller.needs(Scope::Chat)?;
+    caller.require(Scope::Chat)?;
     let occasion = caller.occasion(&Asserted::of(&headers)?, &app.config())?;
-    // Ours, whatever a client would call it: one that exists is somebody's run.
+    // Always generated, since an existing id belongs to another run.
     let run: RunId =
-        app.surroundings.id("run").map_err(|bad| Problem::bad_request("bad_id", bad.to_string()))?;
+        app.clock_and_rng.id("run").map_err(|bad| Problem::bad_request("invalid_id", bad.to_string()))?;
     let settings = ConversationSettings {
         session_instructions: request.session_instructions,
         cwd: request.cwd,
@@ -207,7 +199,7 @@ async fn run_workflow(
     if !settings.is_empty() {
         may_set(&caller, &app.config())?;
         app.agent
-            .check_settings(settings.clone().into(), occasion.agent.as_deref())
+            .check_settings(settings.clone().into(), occasion.speaker.agent.as_deref())
             .map_err(|error| refused(error, &app, &caller))?;
     }
     let start = StartWorkflow {
@@ -218,7 +210,7 @@ async fn run_workflow(
     };
     let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let agent = app.agent.clone();
-    let task = turn_in_hand::keep_run(&app, admitted, &run, async move { agent.run_workflow(start).await });
+    let task = turn_metering::meter_run(&app, admitted, &run, async move { agent.run_workflow(start).await });
     begin(&app, &run, task, request.wait, caller.trust(&app.config())).await
 }
 

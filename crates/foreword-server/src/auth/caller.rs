@@ -1,4 +1,4 @@
-//! Who asks: found out once for each request, before anything else is looked at.
+//! The caller of a request, identified by a token in the authentication middleware.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_core::api_token::Scope;
 use foreword_core::id::TokenId;
 use foreword_prompt::occasion::Channel;
@@ -14,6 +14,7 @@ use foreword_prompt::trust::Trust;
 use foreword_store::tokens::ApiToken;
 use foreword_workspace::config::Config;
 use foreword_workspace::request::DIRECT;
+use foreword_workspace::speaker::Speaker;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode, header};
 
@@ -23,7 +24,7 @@ use super::origin::from_allowed_page;
 use crate::app::App;
 use crate::problem::Problem;
 
-/// Whoever asks, known by a token.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller(Arc<ApiToken>);
 
@@ -32,12 +33,12 @@ impl Caller {
         Self(token)
     }
 
-    /// The token they have shown.
+    /// The id of the token.
     pub(crate) fn token(&self) -> &TokenId {
         &self.0.id
     }
 
-    /// The user they are.
+    /// The token's user.
     pub(crate) fn user(&self) -> &str {
         &self.0.user
     }
@@ -50,31 +51,32 @@ impl Caller {
         &self.0.scopes
     }
 
-    /// Refuses whoever's token does not open `scope`.
-    pub(crate) fn needs(&self, scope: Scope) -> Result<(), Problem> {
+    /// Refuses a token without `scope`.
+    pub(crate) fn require(&self, scope: Scope) -> Result<(), Problem> {
         if self.0.scopes.contains(&scope) {
             return Ok(());
         }
-        let help = format!("make one with `foreword token create --scope {scope} --user {}`", self.0.user);
-        Err(Problem::forbidden("scope_missing", format!("this token does not open `{scope}`")).help(help))
+        let help = format!("create one with `foreword token create --scope {scope} --user {}`", self.0.user);
+        Err(Problem::forbidden("scope_missing", format!("this token does not have the scope `{scope}`"))
+            .help(help))
     }
 
-    /// The same, and refuses whoever is not the owner, whatever the token says.
-    pub(crate) fn needs_owner(&self, scope: Scope, config: &Config) -> Result<(), Problem> {
-        self.needs(scope)?;
+    /// Refuses a token without `scope`, and any user but the owner.
+    pub(crate) fn require_owner(&self, scope: Scope, config: &Config) -> Result<(), Problem> {
+        self.require(scope)?;
         if self.trust(config) == Trust::Full {
             return Ok(());
         }
         Err(Problem::forbidden("owner_only", format!("`{}` is not the owner here", self.0.user)))
     }
 
-    /// How far they are trusted where nobody else listens. A user who is not in the configuration any more is `public`.
+    /// The caller's trust in a direct conversation. A user who is no longer configured is `public`.
     pub(crate) fn trust(&self, config: &Config) -> Trust {
         config.trust(config.user(&self.0.user), DIRECT).effective()
     }
 
-    /// The occasion they speak on: as themselves in private, or as they assert, if they may.
-    pub(crate) fn occasion(&self, asserted: &Asserted, config: &Config) -> Result<Occasion, Problem> {
+    /// The occasion of the caller: their own, or the asserted one if the token may assert.
+    pub(crate) fn occasion(&self, asserted: &Asserted, config: &Config) -> Result<TurnOrigin, Problem> {
         if asserted.is_empty() || self.0.scopes.contains(&Scope::Assert) {
             let as_themselves = asserted.user.is_none() && asserted.channel.is_none();
             let situation = asserted.situation.as_deref();
@@ -84,11 +86,18 @@ impl Caller {
                 return Err(Problem::bad_request("unknown_situation", detail)
                     .help(format!("use one of {}", known.join(", "))));
             }
-            return Ok(Occasion {
-                user: if as_themselves { Some(self.0.user.as_str().into()) } else { asserted.user.clone() },
-                channel: Some(asserted.channel.clone().unwrap_or_else(|| self.own_channel())),
-                situation: asserted.situation.clone(),
-                ..Occasion::default()
+            return Ok(TurnOrigin {
+                speaker: Speaker {
+                    user: if as_themselves {
+                        Some(self.0.user.as_str().into())
+                    } else {
+                        asserted.user.clone()
+                    },
+                    channel: Some(asserted.channel.clone().unwrap_or_else(|| self.own_channel())),
+                    situation: asserted.situation.clone(),
+                    ..Speaker::default()
+                },
+                ..TurnOrigin::default()
             });
         }
         if asserted.user.as_deref() == Some(self.0.user.as_str())
@@ -97,19 +106,21 @@ impl Caller {
         {
             return self.occasion(&Asserted::default(), config);
         }
-        let detail =
-            format!("this token speaks for `{}` and may not say who or where somebody is", self.0.user);
+        let detail = format!(
+            "this token belongs to `{}` and may not assert another user, channel or situation",
+            self.0.user
+        );
         Err(Problem::forbidden("may_not_assert", detail)
-            .help("leave out user, channel and situation (as `x-foreword-…` headers or in the body), or use a token with the scope `assert`"))
+            .help("omit user, channel and situation (as `x-foreword-…` headers or in the body), or use a token with the scope `assert`"))
     }
 
-    /// Where somebody speaks who came over HTTP.
+    /// The channel of a user over HTTP.
     fn own_channel(&self) -> Channel {
         Channel::new(&format!("http:{}", self.0.user))
     }
 }
 
-/// What a client says of who and where somebody is.
+/// The identity and place that a client asserts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Asserted {
     pub(crate) user: Option<Arc<str>>,
@@ -122,12 +133,14 @@ impl Asserted {
         *self == Self::default()
     }
 
-    /// What the headers of a request say.
+    /// Reads the assertion headers.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
         let read = |name: &'static str| match headers.get(name).map(|value| value.to_str()) {
             None => Ok(None),
             Some(Ok(value)) if !value.trim().is_empty() => Ok(Some(value.trim())),
-            Some(_) => Err(Problem::bad_request("bad_header", format!("`{name}` is empty or no text"))),
+            Some(_) => {
+                Err(Problem::bad_request("bad_header", format!("`{name}` is empty or not valid text")))
+            }
         };
         Ok(Self {
             user: read("x-foreword-user")?.map(Into::into),
@@ -137,12 +150,12 @@ impl Asserted {
     }
 }
 
-/// Lets a request through once it is known whose it is.
-pub(crate) async fn authenticated(State(app): State<App>, mut request: Request, next: Next) -> Response {
+/// Middleware: authenticates the request.
+pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match caller(&app, request.method(), request.headers()).await {
         Ok((caller, credential)) => {
             request.extensions_mut().insert(caller);
-            // For whoever is answered for so long that the token may be revoked meanwhile.
+            // For long responses, during which the token may be revoked.
             request.extensions_mut().insert(credential);
             next.run(request).await
         }
@@ -150,8 +163,8 @@ pub(crate) async fn authenticated(State(app): State<App>, mut request: Request, 
     }
 }
 
-/// Lets a request through if its token may ask again. What a probe asks every few seconds counts like everything else.
-pub(crate) async fn within_limits(
+/// Middleware: enforces the token's rate limit.
+pub(crate) async fn limit_rate(
     State(app): State<App>,
     caller: Caller,
     request: Request,
@@ -165,26 +178,26 @@ pub(crate) async fn within_limits(
 
 async fn caller(app: &App, method: &Method, headers: &HeaderMap) -> Result<(Caller, Credential), Problem> {
     if !method.is_safe() && !from_allowed_page(headers, &app.config().server) {
-        return Err(Problem::forbidden("foreign_origin", "this page may not talk to this server")
-            .help("name it in `server.origins` of foreword.yaml, if it is yours"));
+        return Err(Problem::forbidden("foreign_origin", "the origin of this page is not allowed")
+            .help("add it to `server.origins` in foreword.yaml, if it is yours"));
     }
-    let shown = bearer(headers).or(from_cookie(headers, !method.is_safe(), &app.config())?);
-    let credential = shown.ok_or_else(no_token)?;
-    Ok((known(app, &credential).await?, credential))
+    let credential = bearer(headers).or(from_cookie(headers, !method.is_safe(), &app.config())?);
+    let credential = credential.ok_or_else(missing_token)?;
+    Ok((find_caller(app, &credential).await?, credential))
 }
 
-/// The token in the cookie of our own page, if there is one. What changes something has to come from such a page, and what
-/// only reads must not come from another.
+/// The token in the cookie of the server's own page, if any. Writes must come from that page; reads must not come from
+/// another.
 pub(crate) fn from_cookie(
     headers: &HeaderMap,
     changes: bool,
     config: &Config,
 ) -> Result<Option<Credential>, Problem> {
-    let Some(credential) = cookie::carried(headers, &config.server) else { return Ok(None) };
+    let Some(credential) = cookie::token_in_cookie(headers, &config.server) else { return Ok(None) };
     let from_us = if changes {
         cookie::from_own_page(headers, &config.server)
     } else {
-        cookie::asked_from_here(headers)
+        cookie::is_same_origin_read(headers)
     };
     if headers.contains_key(header::AUTHORIZATION) {
         return Ok(None);
@@ -192,29 +205,28 @@ pub(crate) fn from_cookie(
     if from_us {
         return Ok(Some(credential));
     }
-    Err(Problem::forbidden("foreign_origin", "a cookie counts only from this server's own page")
+    Err(Problem::forbidden("foreign_origin", "the cookie is only accepted from this server's own page")
         .help("programs send their token as `Authorization: Bearer fwd_…`"))
 }
 
-/// Whoever has shown this token.
-pub(crate) async fn known(app: &App, credential: &Credential) -> Result<Caller, Problem> {
+/// The caller of a token.
+pub(crate) async fn find_caller(app: &App, credential: &Credential) -> Result<Caller, Problem> {
     match app.tokens.find(credential).await? {
         Some(token) => Ok(Caller::of(token)),
-        None => Err(unauthorized("this token opens nothing: it was revoked, has expired, or never was one")),
+        None => Err(unauthorized("invalid, expired or revoked token")),
     }
 }
 
-/// Nobody has shown any token.
-pub(crate) fn no_token() -> Problem {
-    unauthorized("a token is needed: send it as `Authorization: Bearer fwd_…`")
+pub(crate) fn missing_token() -> Problem {
+    unauthorized("missing token: send it as `Authorization: Bearer fwd_…`")
 }
 
 pub(crate) fn unauthorized(detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
-        .help("make one with `foreword token create`")
+        .help("create one with `foreword token create`")
 }
 
-/// The token in the head of a request.
+/// The token in the header `Authorization`.
 pub(crate) fn bearer(headers: &HeaderMap) -> Option<Credential> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
@@ -225,7 +237,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        // Behind the layer that finds it out; a route that was forgotten there is closed.
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| unauthorized("a token is needed"))
+        // Set by the middleware. A route without it is refused.
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| unauthorized("missing token"))
     }
 }

@@ -1,10 +1,9 @@
-//! Which conversations somebody may look into, and how much of them. The owner sees all; everybody else sees those they take
-//! part in, and of those what was said at a trust that theirs permits. One that may not be seen looks like one that is not
-//! there.
+//! Access to conversations. The owner sees all; other users see those they take part in, and of these the messages that
+//! their trust permits. A conversation that may not be seen is not found.
 
 use std::sync::Arc;
 
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_core::id::ConversationId;
 use foreword_prompt::trust::Trust;
 use foreword_store::conversations::Conversation;
@@ -15,72 +14,77 @@ use super::Caller;
 use crate::app::App;
 use crate::problem::Problem;
 
-/// A conversation that somebody may look into.
+/// A conversation that the reader may see.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct VisibleConversation {
     pub(crate) conversation: Conversation,
-    /// The trust it is seen with.
+    /// The reader's trust.
     pub(crate) trust: Trust,
 }
 
-impl Seen {
-    /// Whether something of that trust may be shown.
+impl VisibleConversation {
+    /// Whether content of that trust may be shown.
     pub(crate) fn permits(&self, trust: Trust) -> bool {
         self.trust.permits(trust)
     }
 }
 
-/// Whoever looks on: a user, and how far they are trusted where they are.
+/// A user, and their trust in the current situation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Onlooker {
+pub(crate) struct Reader {
     user: Option<Arc<str>>,
     situation: Arc<str>,
     trust: Trust,
 }
 
-impl Onlooker {
-    /// The caller, as themselves.
+impl Reader {
     pub(crate) fn caller(caller: &Caller, config: &Config) -> Self {
         Self { user: Some(caller.user().into()), situation: DIRECT.into(), trust: caller.trust(config) }
     }
 
-    /// Whoever speaks on this occasion, trusted as far as the place allows: more than they say there is not said to them
-    /// there either. Somebody who is not known is called what their messages call them, after the channel.
-    pub(crate) fn speaker(occasion: &Occasion, config: &Config) -> Self {
-        let known = config.speaker(occasion.user.as_deref(), occasion.channel.as_ref());
-        let stranger = || occasion.channel.as_ref().map(|channel| channel.as_str().into());
+    /// The user of an occasion, with the trust that its situation allows. An unknown user is named by the channel.
+    pub(crate) fn speaker(occasion: &TurnOrigin, config: &Config) -> Self {
+        let known = config.speaker(occasion.speaker.user.as_deref(), occasion.speaker.channel.as_ref());
+        let stranger = || occasion.speaker.channel.as_ref().map(|channel| channel.as_str().into());
         let user = known.map(|user| Arc::clone(&user.name)).or_else(stranger);
         let trust = config.trust(known, occasion.situation()).effective();
         Self { user, situation: occasion.situation().into(), trust }
     }
 
-    /// How far they are trusted.
     pub(crate) fn trust(&self) -> Trust {
         self.trust
     }
 
-    /// The same by a newer configuration.
-    pub(crate) fn look_again(&mut self, config: &Config) {
+    /// Recomputes the trust with a new configuration.
+    pub(crate) fn refresh_trust(&mut self, config: &Config) {
         let known = self.user.as_deref().and_then(|name| config.user(name));
         self.trust = config.trust(known, &self.situation).effective();
     }
 }
 
-/// The conversation as the caller may see it.
-pub(crate) async fn may_see(app: &App, caller: &Caller, id: &ConversationId) -> Result<Seen, Problem> {
-    may_see_as(app, &Onlooker::caller(caller, &app.config()), id).await
+/// The conversation, if the caller may see it.
+pub(crate) async fn find_visible(
+    app: &App,
+    caller: &Caller,
+    id: &ConversationId,
+) -> Result<VisibleConversation, Problem> {
+    find_visible_as(app, &Reader::caller(caller, &app.config()), id).await
 }
 
-/// The same for somebody whom the caller speaks for.
-pub(crate) async fn may_see_as(app: &App, who: &Onlooker, id: &ConversationId) -> Result<Seen, Problem> {
+/// The conversation, if the reader may see it.
+pub(crate) async fn find_visible_as(
+    app: &App,
+    reader: &Reader,
+    id: &ConversationId,
+) -> Result<VisibleConversation, Problem> {
     let unknown = || Problem::not_found("conversation", id.as_str());
     let conversation = app.store.conversation(id).await?.ok_or_else(unknown)?;
-    let seen = Seen { conversation, trust: who.trust };
-    if who.trust.permits(Trust::Full) {
+    let seen = VisibleConversation { conversation, trust: reader.trust };
+    if reader.trust.permits(Trust::Full) {
         return Ok(seen);
     }
-    // Nobody's conversation is not everybody's.
-    let user = who.user.as_deref().ok_or_else(unknown)?;
+    // An anonymous reader sees no conversation.
+    let user = reader.user.as_deref().ok_or_else(unknown)?;
     let began_it = seen.conversation.user.as_deref() == Some(user);
     if began_it || app.store.has_spoken(id, user).await? { Ok(seen) } else { Err(unknown()) }
 }

@@ -1,12 +1,11 @@
-//! Which pages may talk to the server. A browser says where a page is from; programs say nothing, and are known by their
-//! token alone.
+//! The allowed origins. Browsers send `Origin`; programs don't, and are only identified by their token.
 
 use std::net::IpAddr;
 
 use foreword_workspace::config::ServerConfig;
 use http::{HeaderMap, header};
 
-/// Whether a request comes from no page at all, from our own, or from one that the owner has named.
+/// Whether a request has no `Origin`, the server's own, or a configured one.
 pub(crate) fn from_allowed_page(headers: &HeaderMap, config: &ServerConfig) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let Some(origin) = origins.next() else { return true };
@@ -17,8 +16,7 @@ pub(crate) fn from_allowed_page(headers: &HeaderMap, config: &ServerConfig) -> b
     named || public || is_own(&origin, headers, config)
 }
 
-/// Whether the page was given out by this server, under a name that can only be this machine: any name would let a page whose
-/// name was made to lead here in.
+/// Whether it is the server's own origin, by an IP address or `localhost`. Other names would allow DNS rebinding.
 fn is_own(origin: &str, headers: &HeaderMap, config: &ServerConfig) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
     let scheme = if config.tls.is_some() { "https" } else { "http" };
@@ -27,7 +25,7 @@ fn is_own(origin: &str, headers: &HeaderMap, config: &ServerConfig) -> bool {
         && is_this_machine(&host)
 }
 
-/// Whether a request was sent to a name that leads to this machine from this machine alone.
+/// Whether the `Host` header names the loopback interface.
 pub(crate) fn names_loopback(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = without_port(host);
@@ -70,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_may_talk_to_the_server_it_came_from_and_to_nobody_else() {
+    fn own_page_is_allowed_others_are_not() {
         let host = ("host", "127.0.0.1:7777");
         check("", &[host], true);
         check("", &[host, ("origin", "http://127.0.0.1:7777")], true);
@@ -91,12 +89,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_was_made_to_lead_here_is_not_trusted() {
+    fn dns_rebinding_is_refused() {
         check("", &[("host", "evil.example:7777"), ("origin", "http://evil.example:7777")], false);
     }
 
     #[test]
-    fn only_names_of_this_machine_alone_lead_nowhere_else() {
+    fn only_loopback_hosts_are_loopback() {
         let leads_here = |host: &str| {
             names_loopback(&[(header::HOST, host.parse().unwrap())].into_iter().collect::<HeaderMap>())
         };
@@ -112,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_the_owner_has_named_may_talk_to_it() {
+    fn configured_origins_are_allowed() {
         let yaml = "server: { public_url: \"https://agent.example.org/foreword\", origins: [\"https://desk.example.org\"] }";
         let host = ("host", "127.0.0.1:7777");
         check(yaml, &[host, ("origin", "https://agent.example.org")], true);

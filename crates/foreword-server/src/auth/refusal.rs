@@ -1,4 +1,4 @@
-//! Why a token gets nothing now, and when it may ask again.
+//! Rate limit errors of a token.
 
 use std::time::Duration;
 
@@ -7,60 +7,54 @@ use http::StatusCode;
 
 use crate::problem::Problem;
 
-/// How long to wait for a turn to end, as a first guess.
-const TURN: Duration = Duration::from_secs(1);
+/// The `Retry-After` for a running turn.
+const TURN_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Why a token gets nothing now.
+/// Why a token is limited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Refusal {
-    /// It has asked too often.
     TooManyRequests {
-        /// How often it may, in a minute.
+        /// Requests per minute.
         limit: u64,
-        /// When it may again.
         wait: Duration,
     },
-    /// Too many of its turns are under way.
     TooManyTurns {
-        /// How many may be.
+        /// Concurrent turns.
         limit: u64,
     },
-    /// It has spent what it may in a day.
     Spent {
-        /// How much that is, in US dollars.
+        /// US dollars per day.
         limit: f64,
-        /// When the next day begins.
         wait: Duration,
     },
 }
 
 impl Refusal {
-    /// A word for programs.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::TooManyRequests { .. } => "too_many_requests",
             Self::TooManyTurns { .. } => "too_many_turns",
-            Self::Spent { .. } => "spent_for_today",
+            Self::Spent { .. } => "daily_budget_exceeded",
         }
     }
 
-    /// What happened, for people.
     pub(crate) fn detail(&self) -> String {
         match self {
-            Self::TooManyRequests { limit, .. } => format!("this token may ask {limit} times in a minute"),
-            Self::TooManyTurns { limit } => format!("this token may have {limit} turns under way at a time"),
+            Self::TooManyRequests { limit, .. } => {
+                format!("this token is limited to {limit} requests per minute")
+            }
+            Self::TooManyTurns { limit } => format!("this token is limited to {limit} concurrent turns"),
             Self::Spent { limit, .. } => {
                 let limit = Money::from_dollars(*limit);
-                format!("this token may spend {limit} in a day, and has")
+                format!("this token has spent its limit of {limit} per day")
             }
         }
     }
 
-    /// After how many seconds to try again.
     pub(crate) fn retry_after(&self) -> u64 {
         let wait = match self {
             Self::TooManyRequests { wait, .. } | Self::Spent { wait, .. } => *wait,
-            Self::TooManyTurns { .. } => TURN,
+            Self::TooManyTurns { .. } => TURN_RETRY_AFTER,
         };
         wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
     }
@@ -69,7 +63,7 @@ impl Refusal {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, refusal.code(), refusal.detail())
-            .help("wait as long as `retry-after` says; the owner sets the limits in `server.limits`, or for one token")
+            .help("wait for the time in `retry-after`; the owner sets the limits in `server.limits`, or for each token")
             .retry_after(refusal.retry_after())
     }
 }

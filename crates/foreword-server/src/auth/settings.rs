@@ -18,6 +18,6 @@ pub(crate) fn may_set(caller: &Caller, config: &Config) -> Result<(), Problem> {
     if has_settings(caller, config) {
         return Ok(());
     }
-    let detail = "only the owner, or a token with the scope `assert`, sets `session_instructions`, `cwd` and `context`";
-    Err(Problem::forbidden("may_not_set", detail).help("leave them out"))
+    let detail = "only the owner, or a token with the scope `assert`, may set `session_instructions`, `cwd` and `context`";
+    Err(Problem::forbidden("may_not_set", detail).help("omit them"))
 }

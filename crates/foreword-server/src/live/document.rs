@@ -1,7 +1,7 @@
-//! The schemas of what goes over the WebSocket and in server-sent events, one for each type of message, as they are on the wire.
+//! The schemas of WebSocket messages and server-sent events, one per message type, as they are on the wire.
 //!
-//! They are made from the types that are serialised, and complete them: [`Heading`](super::shown::Heading) adds `sessionId` and
-//! `seq` to an event, [`Reply`] gets an `inReplyTo`, [`Request`] an `id`.
+//! They are derived from the serialised types and completed here: [`Heading`](super::wire_event::Heading) adds
+//! `sessionId` and `seq` to an event, [`Reply`] gets an `inReplyTo`, [`Request`] an `id`.
 
 use utoipa::openapi::schema::{
     AdditionalProperties, Discriminator, KnownFormat, Object, ObjectBuilder, OneOf, SchemaFormat, SchemaType,
@@ -10,31 +10,27 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::happening::Happening;
 use super::reply::Reply;
 use super::request::Request;
+use super::stream_event::StreamEvent;
 use super::subscription::Missed;
 use crate::problem::Problem;
 
 /// A named schema.
 type Named = (String, RefOr<Schema>);
 
-/// The schemas of all messages, and of the unions that they form.
+/// The schemas of all messages, and their unions.
 pub(crate) fn schemas() -> Vec<Named> {
     let (events, replies, requests) = (events(), replies(), requests());
     let mut all = Vec::new();
-    Happening::schemas(&mut all);
+    StreamEvent::schemas(&mut all);
     Missed::schemas(&mut all);
     let in_streams = |reply: &&Message| matches!(reply.kind.as_str(), "accepted" | "waiting_for_approval");
     let in_streams = replies.iter().filter(in_streams);
     let unions = [
-        union(
-            "StreamEvent",
-            "What a stream of server-sent events carries as `data`.",
-            events.iter().chain(in_streams),
-        ),
-        union("ServerMessage", "What the server sends over the WebSocket.", events.iter().chain(&replies)),
-        union("ClientMessage", "What a client sends over the WebSocket.", requests.iter()),
+        union("StreamEvent", "The `data` of a server-sent event.", events.iter().chain(in_streams)),
+        union("ServerMessage", "A WebSocket message of the server.", events.iter().chain(&replies)),
+        union("ClientMessage", "A WebSocket message of a client.", requests.iter()),
     ];
     all.extend(unions);
     let messages = events.into_iter().chain(replies).chain(requests);
@@ -42,18 +38,18 @@ pub(crate) fn schemas() -> Vec<Named> {
     all
 }
 
-/// The body of a stream of server-sent events. OpenAPI 3.1 has no schema for the single event, but JSON Schema has one for what a
-/// text contains.
-pub(crate) fn event_stream(beside_json: bool) -> RefOr<Schema> {
-    // Some readers check the whole body against the schema, others each event as an object: so it has no type. Beside a JSON answer
-    // it has one, or generated clients would lose the type of that.
+/// The schema of a stream of server-sent events. OpenAPI 3.1 can't describe single events, but JSON Schema can describe
+/// the content of a string.
+pub(crate) fn event_stream_schema(beside_json: bool) -> RefOr<Schema> {
+    // Some validators check the whole body against the schema, others each event as an object: so it has no type. Next
+    // to a JSON response it has one, or generated clients would lose the type of that. It has no `contentMediaType`: the
+    // response states the media type, and with the keyword some validators expect each event to be a string.
     let kind = if beside_json { SchemaType::Type(Type::String) } else { SchemaType::AnyValue };
     let text = ObjectBuilder::new()
         .schema_type(kind)
         .description(Some(
             "Server-sent events. The `data` of each is a `StreamEvent` as JSON, `event` is its type, `id` its number.",
         ))
-        .content_media_type("text/event-stream")
         .content_schema(Some(Ref::from_schema_name("StreamEvent")));
     Schema::Object(text.build()).into()
 }
@@ -62,7 +58,7 @@ pub(crate) fn event_stream(beside_json: bool) -> RefOr<Schema> {
 struct Message {
     /// Its `type` on the wire.
     kind: String,
-    /// The last word of its name.
+    /// The last part of its schema's name.
     suffix: &'static str,
     schema: Object,
 }
@@ -86,9 +82,9 @@ impl Message {
 }
 
 fn events() -> Vec<Message> {
-    let mut events = messages::<Happening>("Event");
+    let mut events = messages::<StreamEvent>("Event");
     for event in &mut events {
-        // The server reports its own status, and a turn that ended unreported, without a number.
+        // The server's own status, and the repaired end of a turn, have no number.
         let is_numbered = !matches!(event.kind.as_str(), "status" | "turn_end");
         event.add("seq", number(), is_numbered);
         event.add("sessionId", text("The conversation."), event.kind != "status");
@@ -104,7 +100,7 @@ fn events() -> Vec<Message> {
     events
 }
 
-/// The answers to requests. The server's own status has the form of an event's.
+/// The replies to requests. The server's own status has the schema of the event.
 fn replies() -> Vec<Message> {
     let mut replies = messages::<Reply>("Reply");
     replies.retain(|reply| reply.kind != "status");
@@ -117,7 +113,7 @@ fn replies() -> Vec<Message> {
 fn requests() -> Vec<Message> {
     let mut requests = messages::<Request>("Request");
     for request in &mut requests {
-        request.add("id", text("Comes back as `inReplyTo`; at most 200 bytes."), false);
+        request.add("id", text("Returned as `inReplyTo`; at most 200 bytes."), false);
         request.schema.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
     }
     requests
@@ -161,8 +157,7 @@ fn number() -> ObjectBuilder {
         .schema_type(SchemaType::Type(Type::Integer))
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
         .description(Some(
-            "Its number in the conversation, from 1 and the same on every node. Numbers that are left out belong to events that \
-             this reader may not see.",
+            "Its number in the conversation, from 1 and the same on every node. Missing numbers belong to events that this reader may not see.",
         ))
 }
 

@@ -1,43 +1,42 @@
-//! Hears from the database what other nodes have put on record, and asks for; lets go of what is old.
+//! Follows changes of the shared store by other nodes, and prunes old events.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use foreword_core::id::ConversationId;
-use foreword_store::changes::Change;
+use foreword_store::changes::StoreChange;
 use foreword_store::error::StoreError;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::mend;
+use super::repair_turn_end;
 use crate::app::App;
 
-/// How long items are kept. Whoever was away for longer reads the conversation instead.
-const KEPT: Duration = Duration::from_secs(60 * 60);
-/// How often those that are older are looked for.
-const LOOK_FOR_OLD: Duration = Duration::from_secs(5 * 60);
-/// How many of them go at once, and how long others may use the database in between.
-const SLICE: u32 = 1_000;
-const BETWEEN_SLICES: Duration = Duration::from_millis(100);
-/// How often, and how long, is waited for what is being written here.
-const PATIENCE: usize = 20;
-const MOMENT: Duration = Duration::from_millis(10);
-/// How soon tokens are looked at again when one may have changed.
-const RECHECK_AFTER: Duration = Duration::from_millis(500);
+/// How long events are stored. A client that reconnects later reads the messages instead.
+const RETENTION: Duration = Duration::from_secs(60 * 60);
+const PRUNE_INTERVAL: Duration = Duration::from_secs(5 * 60);
+/// The number of events pruned at once, and the pause in between.
+const PRUNE_BATCH: u32 = 1_000;
+const PRUNE_PAUSE: Duration = Duration::from_millis(100);
+/// The number of times, and how long, to wait for a local write.
+const MAX_WRITE_WAITS: usize = 20;
+const WRITE_WAIT: Duration = Duration::from_millis(10);
+/// The delay before tokens are checked again after a change.
+const RECHECK_DELAY: Duration = Duration::from_millis(500);
 
-/// Hears what changes until the store is closed.
+/// Follows changes until the store is closed.
 pub(crate) async fn follow(app: App) {
     let mut changes = app.store.changes();
     loop {
         match changes.recv().await {
-            Ok(Change::Stream { conversation, last }) => catch_up(&app, &conversation, last),
-            Ok(Change::Cancel(conversation)) => app.agent.cancel_here(&conversation),
-            Ok(Change::Answer { conversation, call, answer }) => {
-                app.agent.answer_here(&conversation, (call, answer));
+            Ok(StoreChange::Stream { conversation, last }) => catch_up(&app, &conversation, last),
+            Ok(StoreChange::Cancel(conversation)) => app.agent.cancel_here(&conversation),
+            Ok(StoreChange::Answer { conversation, call, answer }) => {
+                app.agent.answer_here(&conversation, call, answer);
             }
-            Ok(Change::Tokens) => recheck(&app),
-            Ok(Change::Anything) | Err(RecvError::Lagged(_)) => {
+            Ok(StoreChange::Tokens) => recheck(&app),
+            Ok(StoreChange::Anything) | Err(RecvError::Lagged(_)) => {
                 recheck(&app);
-                look_everywhere(&app);
+                catch_up_everywhere(&app);
             }
             Ok(_) => {}
             Err(RecvError::Closed) => return,
@@ -45,20 +44,20 @@ pub(crate) async fn follow(app: App) {
     }
 }
 
-/// Has everybody who looks on show their token again, in a moment: one that was revoked opens nothing any more.
+/// Makes all streams check their tokens again, after a short delay.
 fn recheck(app: &App) {
     if app.live.rechecking.swap(true, Ordering::Relaxed) {
         return;
     }
     let app = app.clone();
     tokio::spawn(async move {
-        tokio::time::sleep(RECHECK_AFTER).await;
+        tokio::time::sleep(RECHECK_DELAY).await;
         app.live.rechecking.store(false, Ordering::Relaxed);
         app.live.recheck.send_modify(|count| *count += 1);
     });
 }
 
-/// Reads what another node has written, if somebody looks on here.
+/// Reads the events written by another node, if there are subscribers here.
 fn catch_up(app: &App, conversation: &ConversationId, last: u64) {
     let Some(channel) = app.live.hub.existing(conversation) else { return };
     if channel.last() >= last {
@@ -66,55 +65,55 @@ fn catch_up(app: &App, conversation: &ConversationId, last: u64) {
     }
     let (store, log) = (app.store.clone(), app.live.log.clone());
     tokio::spawn(async move {
-        // What is written here is shown in a moment, without reading it.
-        for _ in 0..PATIENCE {
+        // Local events are published without reading them from the store.
+        for _ in 0..MAX_WRITE_WAITS {
             if channel.last() >= last || !log.is_writing(&channel.conversation) {
                 break;
             }
-            tokio::time::sleep(MOMENT).await;
+            tokio::time::sleep(WRITE_WAIT).await;
         }
-        // What can't be read now is read with what comes next, or by each reader.
+        // If the store fails, each subscriber reads the events itself.
         if channel.fetch(&store, last).await.is_err() {
-            channel.reached(last);
+            channel.advance_to(last);
         }
     });
 }
 
-/// Something may have been missed: every conversation that somebody looks on at is asked how far it has come.
-fn look_everywhere(app: &App) {
+/// Changes may have been missed: reads the latest events of all conversations with subscribers.
+fn catch_up_everywhere(app: &App) {
     let (channels, store) = (app.live.hub.all(), app.store.clone());
     tokio::spawn(async move {
         for channel in channels {
             if let Ok(page) = store.stream(&channel.conversation, channel.last(), 0).await {
-                // As above.
+                // See above.
                 let _ = channel.fetch(&store, page.last).await;
             }
         }
     });
 }
 
-/// Looks now and then whether a turn that somebody waits for the end of has ended, and nobody could say so.
-pub(crate) async fn mend_ends(app: App) {
+/// Checks periodically for turns that have ended without a `turn_end` event.
+pub(crate) async fn repair_turn_ends(app: App) {
     loop {
-        tokio::time::sleep(mend::AFTER).await;
-        let open = app.live.hub.all().into_iter().filter(|channel| channel.is_amid_a_turn());
+        tokio::time::sleep(repair_turn_end::GRACE_PERIOD).await;
+        let open = app.live.hub.all().into_iter().filter(|channel| channel.is_mid_turn());
         for channel in open.collect::<Vec<_>>() {
-            // A database that is away is asked again.
-            let _ = mend::mend(&app, &channel.conversation).await;
+            // The store is asked again later.
+            let _ = repair_turn_end::repair(&app, &channel.conversation).await;
         }
     }
 }
 
-/// Lets go of what is old, now and then and in slices.
-pub(crate) async fn let_go_of_old(app: App) {
+/// Prunes old events periodically, in batches.
+pub(crate) async fn prune_streams_periodically(app: App) {
     loop {
-        while matches!(prune(&app).await, Ok(count) if count >= u64::from(SLICE)) {
-            tokio::time::sleep(BETWEEN_SLICES).await;
+        while matches!(prune(&app).await, Ok(count) if count >= u64::from(PRUNE_BATCH)) {
+            tokio::time::sleep(PRUNE_PAUSE).await;
         }
-        tokio::time::sleep(LOOK_FOR_OLD).await;
+        tokio::time::sleep(PRUNE_INTERVAL).await;
     }
 }
 
 async fn prune(app: &App) -> Result<u64, StoreError> {
-    app.store.prune_streams(app.now().minus(KEPT), SLICE).await
+    app.store.prune_streams(app.now().minus(RETENTION), PRUNE_BATCH).await
 }

@@ -1,50 +1,51 @@
-//! Where those who look on at a conversation are told that there is more. What was shown last is kept once for all of them;
-//! each reads at its own pace, and one who falls behind reads from the record. So nobody holds up anybody, and a reader costs
-//! a number.
+//! Notifies subscribers of new events. The latest events of a conversation are buffered once for all subscribers; each
+//! reads at its own pace, and a slow one reads from the store. A slow subscriber delays no one, and a subscription is
+//! cheap.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use foreword_core::id::ConversationId;
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::shown::{Heading, Shown};
+use super::wire_event::{Heading, WireEvent};
 
-/// How much of a conversation is kept for those who look on.
-const KEPT: usize = 256;
-const KEPT_BYTES: usize = 256 * 1024;
-/// How much is read at once.
-pub(super) const PAGE: usize = 64;
+/// The buffer size of a conversation.
+const MAX_BUFFERED_EVENTS: usize = 256;
+const MAX_BUFFERED_BYTES: usize = 256 * 1024;
+/// The number of events read at once.
+pub(super) const PAGE_SIZE: usize = 64;
 
-/// All conversations that somebody looks on at here. Clones are the same.
+/// All conversations with subscribers on this node. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Hub(Arc<Mutex<HashMap<ConversationId, Weak<Channel>>>>);
 
-/// A conversation that somebody looks on at.
+/// A conversation with subscribers.
 pub(super) struct Channel {
     pub(super) conversation: ConversationId,
     pub(super) heading: Heading,
     state: Mutex<State>,
-    /// Held while what other nodes have written is read.
+    /// Held while events of other nodes are read.
     fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
-    items: VecDeque<Shown>,
+    items: VecDeque<WireEvent>,
     bytes: usize,
-    /// The last number that is known of, kept or not.
+    /// The last known number, buffered or not.
     last: u64,
     listeners: Vec<Arc<Notify>>,
 }
 
 impl Hub {
-    /// The channel of a conversation, which is there as long as somebody holds it.
+    /// The channel of a conversation. It exists for as long as it is referenced.
     pub(super) fn channel(&self, conversation: &ConversationId) -> Arc<Channel> {
-        let mut channels = self.channels();
+        let mut channels = self.0.lock();
         if let Some(channel) = channels.get(conversation).and_then(Weak::upgrade) {
             return channel;
         }
@@ -59,13 +60,13 @@ impl Hub {
         channel
     }
 
-    /// The channel, if somebody looks on.
+    /// The channel, if there are subscribers.
     pub(super) fn existing(&self, conversation: &ConversationId) -> Option<Arc<Channel>> {
-        self.channels().get(conversation).and_then(Weak::upgrade)
+        self.0.lock().get(conversation).and_then(Weak::upgrade)
     }
 
-    /// The channel, and the last number on record. What is shown while that is asked for is not missed: whoever asks first and
-    /// listens then would.
+    /// The channel and the last stored number. The channel is created first, so that no event published in between is
+    /// missed.
     pub(super) async fn join(
         &self,
         store: &Store,
@@ -73,17 +74,16 @@ impl Hub {
     ) -> Result<(Arc<Channel>, u64), StoreError> {
         let channel = self.channel(conversation);
         let last = store.stream(conversation, 0, 0).await?.last;
-        channel.reached(last);
+        channel.advance_to(last);
         Ok((channel, last))
     }
 
-    /// All there are.
     pub(super) fn all(&self) -> Vec<Arc<Channel>> {
-        self.channels().values().filter_map(Weak::upgrade).collect()
+        self.0.lock().values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Shows items that are on record from number `first` on.
-    pub(super) fn show(
+    /// Publishes stored events, numbered from `first` on.
+    pub(super) fn publish(
         &self,
         conversation: &ConversationId,
         first: u64,
@@ -91,72 +91,66 @@ impl Hub {
     ) {
         if let Some(channel) = self.existing(conversation) {
             let heading = &channel.heading;
-            let items = (first..).zip(items).map(|(seq, (trust, item))| heading.show(seq, trust, &item));
+            let items = (first..).zip(items).map(|(seq, (trust, item))| heading.encode(seq, trust, &item));
             channel.add(items.collect());
         }
-    }
-
-    fn channels(&self) -> MutexGuard<'_, HashMap<ConversationId, Weak<Channel>>> {
-        // Nothing can fail while it is locked.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Channel {
-    /// The last number that is known of.
     pub(super) fn last(&self) -> u64 {
-        self.state().last
+        self.state.lock().last
     }
 
-    /// Tells `listener` from now on when there is more.
+    /// Adds a listener, which is notified of new events.
     pub(super) fn listen(&self, listener: &Arc<Notify>) {
-        self.state().listeners.push(Arc::clone(listener));
+        self.state.lock().listeners.push(Arc::clone(listener));
     }
 
-    /// Lets go of a listener.
-    pub(super) fn leave(&self, listener: &Arc<Notify>) {
-        let mut state = self.state();
+    /// Removes a listener.
+    pub(super) fn unlisten(&self, listener: &Arc<Notify>) {
+        let mut state = self.state.lock();
         if let Some(place) = state.listeners.iter().position(|other| Arc::ptr_eq(other, listener)) {
             state.listeners.swap_remove(place);
         }
     }
 
-    /// Notes that there is something up to number `last` on record.
-    pub(super) fn reached(&self, last: u64) {
-        let mut state = self.state();
+    /// Sets the last stored number and notifies the listeners.
+    pub(super) fn advance_to(&self, last: u64) {
+        let mut state = self.state.lock();
         if state.last < last {
             state.last = last;
             state.listeners.iter().for_each(|listener| listener.notify_one());
         }
     }
 
-    /// What is kept behind number `after`; `None` if the next is not.
-    pub(super) fn kept_after(&self, after: u64) -> Option<Vec<Shown>> {
-        let state = self.state();
+    /// The buffered events after `after`; `None` if the next one is not buffered.
+    pub(super) fn buffered_after(&self, after: u64) -> Option<Vec<WireEvent>> {
+        let state = self.state.lock();
         let first = state.items.front()?.seq;
         let skip = usize::try_from((after + 1).checked_sub(first)?).ok()?;
-        let items: Vec<Shown> = state.items.iter().skip(skip).take(PAGE).cloned().collect();
+        let items: Vec<WireEvent> = state.items.iter().skip(skip).take(PAGE_SIZE).cloned().collect();
         (!items.is_empty()).then_some(items)
     }
 
-    /// Whether what follows number `after` was kept, and is not any more.
-    pub(super) fn has_passed(&self, after: u64) -> bool {
-        self.state().items.front().is_some_and(|first| first.seq > after + 1)
+    /// Whether the event after `after` has left the buffer.
+    pub(super) fn has_evicted(&self, after: u64) -> bool {
+        self.state.lock().items.front().is_some_and(|first| first.seq > after + 1)
     }
 
-    /// Whether the last that was shown is not the end of a turn.
-    pub(super) fn is_amid_a_turn(&self) -> bool {
-        self.state().items.back().is_some_and(|last| !last.text.contains("\"type\":\"turn_end\""))
+    /// Whether the last event is not the end of a turn.
+    pub(super) fn is_mid_turn(&self) -> bool {
+        self.state.lock().items.back().is_some_and(|last| !last.text.contains("\"type\":\"turn_end\""))
     }
 
-    /// Keeps what is new of items that follow each other.
-    fn add(&self, items: Vec<Shown>) {
-        let mut state = self.state();
+    /// Buffers consecutive events, without those already buffered.
+    fn add(&self, items: Vec<WireEvent>) {
+        let mut state = self.state.lock();
         for item in items {
             match state.items.back().map(|newest| newest.seq) {
                 Some(newest) if item.seq <= newest => continue,
                 Some(newest) if item.seq > newest + 1 => {
-                    // What lies between is on record.
+                    // The events in between are in the store.
                     state.items.clear();
                     state.bytes = 0;
                 }
@@ -166,39 +160,37 @@ impl Channel {
             state.last = state.last.max(item.seq);
             state.items.push_back(item);
         }
-        while state.items.len() > KEPT || (state.bytes > KEPT_BYTES && state.items.len() > 1) {
+        while state.items.len() > MAX_BUFFERED_EVENTS
+            || (state.bytes > MAX_BUFFERED_BYTES && state.items.len() > 1)
+        {
             let gone = state.items.pop_front();
             state.bytes -= gone.map_or(0, |gone| gone.text.len());
         }
         state.listeners.iter().for_each(|listener| listener.notify_one());
     }
 
-    /// Reads once for all what others have written up to number `last`.
+    /// Reads events of other nodes up to `last`, once for all subscribers.
     pub(super) async fn fetch(&self, store: &Store, last: u64) -> Result<(), StoreError> {
         let _alone = self.fetching.lock().await;
         loop {
             let newest = {
-                let state = self.state();
+                let state = self.state.lock();
                 state.items.back().map_or(state.last, |newest| newest.seq)
             };
             if newest >= last {
                 return Ok(());
             }
-            let page =
-                store.stream(&self.conversation, newest, u32::try_from(PAGE).unwrap_or(u32::MAX)).await?;
+            let page = store
+                .stream(&self.conversation, newest, u32::try_from(PAGE_SIZE).unwrap_or(u32::MAX))
+                .await?;
             if page.items.is_empty() {
-                self.reached(page.last);
+                self.advance_to(page.last);
                 return Ok(());
             }
-            let show = |item: &foreword_store::streams::StreamItem| {
-                self.heading.show(item.seq, item.trust, &item.item)
+            let encode = |item: &foreword_store::streams::StreamItem| {
+                self.heading.encode(item.seq, item.trust, &item.item)
             };
-            self.add(page.items.iter().map(show).collect());
+            self.add(page.items.iter().map(encode).collect());
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing can fail while it is locked.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,81 +1,84 @@
-//! Puts what happens in conversations on record, and only then shows it: what a client has seen is there for every other
-//! client, on every node, whatever becomes of this one. A first word is written at once; what comes while a write is under
-//! way is gathered for the next, so that writes adapt to what the database can do. No turn ever waits for it.
+//! Stores the events of conversations, then publishes them: an event that a client has seen is available to all clients
+//! on all nodes, even if this one crashes. The first event is written at once; those that arrive during a write are
+//! batched for the next, so that the write rate adapts to the database. Turns never wait for it.
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_agent::feed::{Onlooker, Progress};
-use foreword_agent::surroundings::Surroundings;
-use foreword_core::id::ConversationId;
+use foreword_agent::clock_and_rng::ClockAndRng;
+use foreword_agent::conversation::feed::{FeedObserver, Progress};
+use foreword_core::id::{ConversationId, TurnId};
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
 use foreword_store::streams::NewStreamItem;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::happening::{Draft, Happening, Within};
 use super::hub::Hub;
+use super::open_question;
+use super::stream_event::{CurrentTurn, StreamEvent, UnnumberedEvent};
 
-/// How many conversations in which nothing happens are remembered.
-const REMEMBERED: usize = 1_024;
-/// The longest piece of text that more is added to, in bytes.
-const LONGEST_PIECE: usize = 8 * 1024;
-/// The most items of one write.
-const TOGETHER: usize = 256;
-/// The most that waits for a database that is away, in bytes for each conversation; more than any turn says.
-const MOST_WAITING: usize = 8 * 1024 * 1024;
-/// The pauses between attempts to write.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The maximum number of idle conversations with state.
+const MAX_IDLE_QUEUES: usize = 1_024;
+/// The longest text that further text is appended to.
+const MAX_TEXT_BYTES: usize = 8 * 1024;
+/// The maximum number of events per write.
+const MAX_BATCH: usize = 256;
+/// The maximum size of a conversation's queue while the database is unavailable. More than any turn produces.
+const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
+/// The backoff between attempts to write.
+const MIN_BACKOFF: Duration = Duration::from_millis(50);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// How long the end of an agent waits for what is still to be written.
-const SETTLE: Duration = Duration::from_secs(5);
+/// How long a stopping agent waits for queued events.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-const WAS_AWAY: &str = "The database was away for a while; what happened meanwhile follows.";
-const WAS_LOST: &str = "The database was away so long that not everything that happened meanwhile is told here. What was \
-     said is in the conversation.";
+const OUTAGE_NOTICE: &str = "The database was unavailable for a while; the events of that time follow.";
+const DROPPED_NOTICE: &str = "The database was unavailable for so long that some events were dropped. All messages are in the \
+     conversation.";
 
-/// The record of what happens. Clones are the same.
+/// The event log. Clones share it.
 #[derive(Clone)]
 pub(crate) struct StreamLog(Arc<Inner>);
 
 struct Inner {
     store: Store,
     hub: Hub,
-    surroundings: Arc<dyn Surroundings>,
+    clock_and_rng: Arc<dyn ClockAndRng>,
     runtime: Handle,
-    lanes: Mutex<HashMap<ConversationId, Lane>>,
-    /// How many lanes are being written.
+    queues: Mutex<HashMap<ConversationId, EventQueue>>,
+    /// The number of conversations being written.
     writing: watch::Sender<usize>,
 }
 
-/// What waits of one conversation.
+/// The queued events of a conversation.
 #[derive(Default)]
-struct Lane {
-    within: Within,
-    waiting: VecDeque<Draft>,
+struct EventQueue {
+    current: CurrentTurn,
+    waiting: VecDeque<UnnumberedEvent>,
     bytes: usize,
     writing: bool,
-    /// Whether something had to be let go.
-    lost: bool,
+    /// Whether events were dropped.
+    dropped: bool,
 }
 
-impl Lane {
-    fn add(&mut self, draft: Draft) {
-        let size = weight(&draft.what);
-        if self.bytes + size > MOST_WAITING && is_bulk(&draft.what) {
-            self.lost = true;
+impl EventQueue {
+    fn add(&mut self, draft: UnnumberedEvent) {
+        let size = size(&draft.event);
+        if self.bytes + size > MAX_QUEUED_BYTES && is_bulk(&draft.event) {
+            self.dropped = true;
             return;
         }
         self.bytes += size;
-        if let (Happening::TextDelta { turn_id, text }, Some(last)) = (&draft.what, self.waiting.back_mut())
-            && let Happening::TextDelta { turn_id: last_turn, text: last_text } = &mut last.what
+        if let (StreamEvent::TextDelta { turn_id, text }, Some(last)) =
+            (&draft.event, self.waiting.back_mut())
+            && let StreamEvent::TextDelta { turn_id: last_turn, text: last_text } = &mut last.event
             && (&*last_turn, last.trust) == (turn_id, draft.trust)
-            && last_text.len() + text.len() <= LONGEST_PIECE
+            && last_text.len() + text.len() <= MAX_TEXT_BYTES
         {
             last_text.push_str(text);
             return;
@@ -83,56 +86,56 @@ impl Lane {
         self.waiting.push_back(draft);
     }
 
-    fn take(&mut self) -> Vec<Draft> {
-        let count = self.waiting.len().min(TOGETHER);
-        let taken: Vec<Draft> = self.waiting.drain(..count).collect();
-        let size: usize = taken.iter().map(|draft| weight(&draft.what)).sum();
+    fn take(&mut self) -> Vec<UnnumberedEvent> {
+        let count = self.waiting.len().min(MAX_BATCH);
+        let taken: Vec<UnnumberedEvent> = self.waiting.drain(..count).collect();
+        let size: usize = taken.iter().map(|draft| size(&draft.event)).sum();
         self.bytes = self.bytes.saturating_sub(size);
         taken
     }
 
     fn is_idle(&self) -> bool {
-        !self.writing && self.within.turn.is_none()
+        !self.writing && self.current.turn.is_none()
     }
 
-    /// Says that the database was away, before anything that came meanwhile.
-    fn was_away(&mut self) {
-        let text = if std::mem::take(&mut self.lost) { WAS_LOST } else { WAS_AWAY };
-        let what = Happening::Status { turn_id: self.within.turn.clone(), message: text.to_owned() };
-        self.waiting.push_front(Draft { trust: self.within.trust, what });
+    /// Queues a notice of the outage before all other events.
+    fn push_outage_notice(&mut self) {
+        let text = if std::mem::take(&mut self.dropped) { DROPPED_NOTICE } else { OUTAGE_NOTICE };
+        let event = StreamEvent::Status { turn_id: self.current.turn.clone(), message: text.to_owned() };
+        self.waiting.push_front(UnnumberedEvent { trust: self.current.trust, event });
     }
 }
 
 impl StreamLog {
-    /// A record in `store`, shown by `hub`. It writes on the runtime this is called on.
-    pub(crate) fn new(store: Store, hub: Hub, surroundings: Arc<dyn Surroundings>) -> Self {
-        let (lanes, writing, runtime) = (Mutex::default(), watch::Sender::new(0), Handle::current());
-        Self(Arc::new(Inner { store, hub, surroundings, runtime, lanes, writing }))
+    /// A log in `store`, published by `hub`. Writes on the current runtime.
+    pub(crate) fn new(store: Store, hub: Hub, clock_and_rng: Arc<dyn ClockAndRng>) -> Self {
+        let (queues, writing, runtime) = (Mutex::default(), watch::Sender::new(0), Handle::current());
+        Self(Arc::new(Inner { store, hub, clock_and_rng, runtime, queues, writing }))
     }
 
-    /// Whether something of this conversation is being written here, and shown when it is.
+    /// Whether events of this conversation are being written, and will be published.
     pub(super) fn is_writing(&self, conversation: &ConversationId) -> bool {
-        self.lanes().get(conversation).is_some_and(|lane| lane.writing)
+        self.0.queues.lock().get(conversation).is_some_and(|queue| queue.writing)
     }
 
-    /// Writes what waits in a conversation until nothing does.
+    /// Writes the queued events of a conversation.
     async fn write(self, conversation: ConversationId) {
         while let Some(drafts) = self.next(&conversation) {
             let trusts: Vec<Trust> = drafts.iter().map(|draft| draft.trust).collect();
-            // Texts, numbers and JSON have a JSON form.
+            // Serialising strings, numbers and JSON can't fail.
             let items: Vec<String> = drafts
                 .iter()
-                .map(|draft| serde_json::to_string(&draft.what).unwrap_or_else(|_| "{}".to_owned()))
+                .map(|draft| serde_json::to_string(&draft.event).unwrap_or_else(|_| "{}".to_owned()))
                 .collect();
             let new = trusts
                 .iter()
                 .zip(&items)
                 .map(|(trust, item)| NewStreamItem { trust: *trust, item: item.clone() });
             match self.append(&conversation, new.collect()).await {
-                Some(first) => self.0.hub.show(&conversation, first, trusts.into_iter().zip(items)),
-                // There is no such conversation any more, and nobody looks on.
+                Some(first) => self.0.hub.publish(&conversation, first, trusts.into_iter().zip(items)),
+                // The conversation was deleted and has no subscribers.
                 None => {
-                    self.lanes().remove(&conversation);
+                    self.0.queues.lock().remove(&conversation);
                     break;
                 }
             }
@@ -140,89 +143,93 @@ impl StreamLog {
         self.0.writing.send_modify(|writing| *writing -= 1);
     }
 
-    /// Writes items, however long the database is away. `None` if there is nowhere to write them to.
+    /// Appends events, retrying while the database is unavailable. `None` if the conversation does not exist.
     async fn append(&self, conversation: &ConversationId, items: Vec<NewStreamItem>) -> Option<u64> {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = MIN_BACKOFF;
         loop {
-            let now = self.0.surroundings.timestamp();
+            let now = self.0.clock_and_rng.timestamp();
             match self.0.store.append_stream(conversation, items.clone(), now).await {
                 Ok(first) => {
-                    if let Some(lane) = self.lanes().get_mut(conversation)
-                        && (pause > FIRST_PAUSE || lane.lost)
+                    if let Some(queue) = self.0.queues.lock().get_mut(conversation)
+                        && (pause > MIN_BACKOFF || queue.dropped)
                     {
-                        lane.was_away();
+                        queue.push_outage_notice();
                     }
                     return Some(first);
                 }
                 Err(StoreError::NotFound { .. }) => return None,
                 Err(_) => {
                     tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pause = (pause * 2).min(MAX_BACKOFF);
                 }
             }
         }
     }
 
-    fn next(&self, conversation: &ConversationId) -> Option<Vec<Draft>> {
-        let mut lanes = self.lanes();
-        let lane = lanes.get_mut(conversation)?;
-        let drafts = lane.take();
+    fn next(&self, conversation: &ConversationId) -> Option<Vec<UnnumberedEvent>> {
+        let mut queues = self.0.queues.lock();
+        let queue = queues.get_mut(conversation)?;
+        let drafts = queue.take();
         if drafts.is_empty() {
-            lane.writing = false;
+            queue.writing = false;
             return None;
         }
         Some(drafts)
     }
-
-    fn lanes(&self) -> MutexGuard<'_, HashMap<ConversationId, Lane>> {
-        // Nothing can fail while it is locked.
-        self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Onlooker for StreamLog {
-    fn saw(&self, conversation: &ConversationId, progress: &Progress) {
-        let mut lanes = self.lanes();
-        if lanes.len() >= REMEMBERED && !lanes.contains_key(conversation) {
-            lanes.retain(|_, lane| !lane.is_idle());
+impl FeedObserver for StreamLog {
+    fn observe(&self, conversation: &ConversationId, progress: &Progress) {
+        let mut queues = self.0.queues.lock();
+        if queues.len() >= MAX_IDLE_QUEUES && !queues.contains_key(conversation) {
+            queues.retain(|_, queue| !queue.is_idle());
         }
-        let lane = lanes.entry(conversation.clone()).or_default();
-        for draft in lane.within.told(progress) {
-            lane.add(draft);
+        let queue = queues.entry(conversation.clone()).or_default();
+        for draft in queue.current.events_for(progress) {
+            queue.add(draft);
         }
-        if !lane.waiting.is_empty() && !std::mem::replace(&mut lane.writing, true) {
+        if !queue.waiting.is_empty() && !std::mem::replace(&mut queue.writing, true) {
             self.0.writing.send_modify(|writing| *writing += 1);
             self.0.runtime.spawn(self.clone().write(conversation.clone()));
         }
     }
 
-    /// Everything that has happened is on record, if the database is not away for long: what is not is in the conversations
-    /// all the same.
+    fn remote_question<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        turn: &'a TurnId,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<String>, StoreError>> + Send + 'a>> {
+        Box::pin(open_question::in_stream(&self.0.store, conversation, turn))
+    }
+
+    /// Waits until all events are stored, with a timeout. Messages are stored separately.
     fn settled(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
             let mut writing = self.0.writing.subscribe();
-            let _ = tokio::time::timeout(SETTLE, writing.wait_for(|writing| *writing == 0)).await;
+            let _ = tokio::time::timeout(FLUSH_TIMEOUT, writing.wait_for(|writing| *writing == 0)).await;
         })
     }
 }
 
-/// About how much memory an item takes.
-fn weight(what: &Happening) -> usize {
-    match what {
-        Happening::TextDelta { text, .. } => text.len(),
-        Happening::Status { message, .. } => message.len(),
-        Happening::ToolResult { content, .. } => content.len() + 100,
-        Happening::ToolCall { arguments, .. } | Happening::Question { arguments, .. } => {
+/// The approximate size in memory.
+fn size(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::TextDelta { text, .. } => text.len(),
+        StreamEvent::Status { message, .. } => message.len(),
+        StreamEvent::ToolResult { content, .. } => content.len() + 100,
+        StreamEvent::ToolCall { arguments, .. } | StreamEvent::Question { arguments, .. } => {
             arguments.to_string().len() + 100
         }
-        Happening::Error { message, .. } => message.len() + 100,
-        Happening::TurnStart { .. } | Happening::TurnEnd { .. } | Happening::SessionCompacted { .. } => 200,
+        StreamEvent::Error { message, .. } => message.len() + 100,
+        StreamEvent::TurnStart { .. }
+        | StreamEvent::TurnEnd { .. }
+        | StreamEvent::SessionCompacted { .. } => 200,
     }
 }
 
-/// Whether it may be let go when too much waits: where turns begin and end is told in any case.
-fn is_bulk(what: &Happening) -> bool {
-    !matches!(what, Happening::TurnStart { .. } | Happening::TurnEnd { .. } | Happening::Error { .. })
+/// Whether the event may be dropped from a full queue. Start and end of turns may not.
+fn is_bulk(event: &StreamEvent) -> bool {
+    !matches!(event, StreamEvent::TurnStart { .. } | StreamEvent::TurnEnd { .. } | StreamEvent::Error { .. })
 }
 
 #[cfg(test)]

@@ -1,106 +1,93 @@
-//! What happens in conversations, for whoever looks on: numbered, kept for a while, the same on every node; over WebSocket and
-//! as server-sent events.
+//! The events of conversations, over WebSocket and as server-sent events. They are numbered, stored for an hour, and
+//! the same on every node.
 //!
-//! The agent tells [`log`] of everything; it is put on record, numbered, and then shown by [`hub`] to those who look on here,
-//! while other nodes hear of it from the database ([`follow`]). Each reader is a [`subscription`]: a number, up to which it has
-//! read. One who comes back with that number misses nothing, wherever it comes back to.
+//! The agent reports progress to [`log`], which stores and numbers the events. [`hub`] publishes them to the
+//! subscribers of this node; other nodes follow the store ([`follow`]). A [`subscription`] is the number of the last
+//! event read: a client that reconnects with it to any node misses nothing.
 
 mod document;
+mod event_stream;
 mod follow;
-mod happening;
 mod hub;
 mod log;
-mod mend;
 mod open_question;
-mod outgoing;
-mod pouring;
+mod repair_turn_end;
 mod reply;
 mod request;
-mod serve;
-mod shown;
-mod socket;
-mod sse;
-mod stopping;
+mod send_queue;
+pub(crate) mod sse;
+mod stop_turn;
+mod stream_event;
 mod subscription;
+pub(crate) mod websocket;
+mod websocket_requests;
+mod wire_event;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use foreword_agent::agent::Agent;
-use foreword_agent::surroundings::Surroundings;
+use foreword_agent::clock_and_rng::ClockAndRng;
 use foreword_store::store::Store;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-pub(crate) use self::document::{event_stream, schemas};
-pub(crate) use self::follow::{follow, let_go_of_old, mend_ends};
-pub(crate) use self::open_question::{OpenQuestion, WAITING_FOR_APPROVAL, open_question};
-pub(crate) use self::request::LONGEST_KEY;
+pub(crate) use self::document::{event_stream_schema, schemas};
+pub(crate) use self::follow::{follow, prune_streams_periodically, repair_turn_ends};
+pub(crate) use self::open_question::WAITING_FOR_APPROVAL;
+pub(crate) use self::request::MAX_KEY_LENGTH;
 pub(crate) use self::sse::listen;
-pub(crate) use self::stopping::stop_turn;
+pub(crate) use self::stop_turn::stop_turn;
 
 use self::hub::Hub;
 use self::log::StreamLog;
-use crate::app::App;
 
-/// How long clients may take to leave when the server stops.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long clients may take to disconnect when the server stops.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is needed to show what happens.
+/// The state of all streams.
 pub(crate) struct Live {
     hub: Hub,
     log: StreamLog,
     stop: watch::Sender<bool>,
-    /// Counts how often tokens may have changed.
+    /// Incremented when tokens may have changed.
     recheck: watch::Sender<u64>,
     rechecking: AtomicBool,
-    places: Arc<Semaphore>,
-    most: usize,
+    permits: Arc<Semaphore>,
+    max_clients: usize,
 }
 
 impl Live {
-    /// Looks on at `agent` from now on, for at most `most` clients.
+    /// Observes `agent`, for at most `max_clients` clients.
     pub(crate) fn new(
         agent: &Agent,
         store: &Store,
-        surroundings: &Arc<dyn Surroundings>,
-        most: usize,
+        clock_and_rng: &Arc<dyn ClockAndRng>,
+        max_clients: usize,
     ) -> Self {
         let hub = Hub::default();
-        let log = StreamLog::new(store.clone(), hub.clone(), Arc::clone(surroundings));
+        let log = StreamLog::new(store.clone(), hub.clone(), Arc::clone(clock_and_rng));
         // An agent has one server.
-        let _ = agent.tell_all(Arc::new(log.clone()));
-        let places = Arc::new(Semaphore::new(most));
+        let _ = agent.set_observer(Arc::new(log.clone()));
+        let permits = Arc::new(Semaphore::new(max_clients));
         let (stop, recheck, rechecking) =
             (watch::Sender::new(false), watch::Sender::new(0), AtomicBool::new(false));
-        Self { hub, log, stop, recheck, rechecking, places, most }
+        Self { hub, log, stop, recheck, rechecking, permits, max_clients }
     }
 
-    /// A place for a client, if there is one.
-    fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).try_acquire_owned().ok()
+    /// A permit for a client; `None` over the limit.
+    fn acquire_permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).try_acquire_owned().ok()
     }
 
-    /// Tells clients that the server stops.
+    /// Notifies clients that the server stops.
     pub(crate) fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    /// Waits until all clients of the WebSocket have left, but not for ever.
-    pub(crate) async fn closed(&self) {
-        let all = u32::try_from(self.most).unwrap_or(u32::MAX);
-        let _ = tokio::time::timeout(FAREWELL, self.places.acquire_many(all)).await;
+    /// Waits until all WebSocket clients have disconnected, with a timeout.
+    pub(crate) async fn wait_until_closed(&self) {
+        let all = u32::try_from(self.max_clients).unwrap_or(u32::MAX);
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.permits.acquire_many(all)).await;
     }
-}
-
-/// What needs a token in the head of the request.
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(sse::stream))
-}
-
-/// The WebSocket, which finds out itself who comes: a browser can't put a token into the head of its request.
-pub(crate) fn socket_routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(socket::open))
 }

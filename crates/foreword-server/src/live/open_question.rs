@@ -1,50 +1,24 @@
-//! The question to the owner that a conversation waits for, whichever node runs its turn.
+//! The approval question that a conversation waits for on another node.
 
 use foreword_core::id::{ConversationId, TurnId};
-use foreword_core::turn_journal::TurnState;
 use foreword_store::error::StoreError;
+use foreword_store::store::Store;
 use serde_json::Value;
 
-use crate::app::App;
-
-/// How many of the last items of a stream are read: `status` items may follow a question.
+/// The number of last events to read: `status` may follow a question.
 const LAST_ITEMS: u32 = 16;
 
 /// The outcome of a message whose turn waits for the owner's approval.
 pub(crate) const WAITING_FOR_APPROVAL: &str = "waiting_for_approval";
 
-/// A question that the owner has not answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OpenQuestion {
-    /// Its id, which an `answer` names as `callId`.
-    pub(crate) id: String,
-    /// The turn that waits for the answer.
-    pub(crate) turn: TurnId,
-}
-
-/// The question that the running turn of a conversation waits for, if it waits for one. What the turn waits for is known from
-/// the feed where it runs on this node, and from the conversation's stream where it runs on another.
-pub(crate) async fn open_question(
-    app: &App,
-    conversation: &ConversationId,
-) -> Result<Option<OpenQuestion>, StoreError> {
-    let newest = app.store.turns(conversation, None, 1).await?.into_iter().next();
-    let Some(turn) = newest.filter(|turn| turn.state == TurnState::Running) else { return Ok(None) };
-    let id = if turn.holder == app.node {
-        app.agent.feed(conversation).open_question().map(|question| question.call.to_string())
-    } else {
-        in_stream(app, conversation, &turn.id).await?
-    };
-    Ok(id.map(|id| OpenQuestion { id, turn: turn.id }))
-}
-
-async fn in_stream(
-    app: &App,
+/// The id of the question that a running turn waits for, from the stream that its node writes.
+pub(super) async fn in_stream(
+    store: &Store,
     conversation: &ConversationId,
     turn: &TurnId,
 ) -> Result<Option<String>, StoreError> {
-    let last = app.store.stream(conversation, 0, 0).await?.last;
-    let page = app.store.stream(conversation, last.saturating_sub(LAST_ITEMS.into()), LAST_ITEMS).await?;
+    let last = store.stream(conversation, 0, 0).await?.last;
+    let page = store.stream(conversation, last.saturating_sub(LAST_ITEMS.into()), LAST_ITEMS).await?;
     let items = page.items.iter().rev().filter_map(|item| serde_json::from_str::<Value>(&item.item).ok());
     Ok(question_in(items, turn))
 }
@@ -63,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_is_open_while_only_status_follows_it() {
+    fn question_is_open_while_only_status_follows_it() {
         let turn = TurnId::new("t-1").unwrap();
         let question = json!({ "type": "question", "turnId": "t-1", "callId": "call-1" });
         let status = json!({ "type": "status", "turnId": "t-1" });

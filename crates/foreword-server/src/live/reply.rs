@@ -1,4 +1,4 @@
-//! What a client of the WebSocket is told besides what happens in conversations.
+//! WebSocket messages of the server, besides the events of conversations.
 
 use axum::extract::ws::Utf8Bytes;
 use foreword_core::id::{ConversationId, MessageId, TurnId};
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::problem::Problem;
 
-/// What a client is told.
+/// A reply of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Reply {
@@ -49,14 +49,14 @@ pub(crate) enum Reply {
         #[schema(value_type = String)]
         session_id: ConversationId,
     },
-    /// The answer to a question is passed on.
+    /// The answer to a question was delivered.
     #[serde(rename_all = "camelCase")]
     Answered {
         #[schema(value_type = String)]
         session_id: ConversationId,
     },
-    /// The turn waits for the owner's approval, so the stream of server-sent events that waited for its end is over. What
-    /// happens next is in the conversation's stream.
+    /// The turn waits for the owner's approval, so the stream of server-sent events that waited for its end is over.
+    /// Further events are in the conversation's stream.
     #[serde(rename_all = "camelCase")]
     WaitingForApproval {
         #[schema(value_type = String)]
@@ -70,10 +70,10 @@ pub(crate) enum Reply {
     },
     /// The answer to `ping`.
     Pong,
-    /// A report of the server itself, such as that it stops.
+    /// A status of the server itself, such as that it stops.
     #[serde(rename_all = "camelCase")]
     Status {
-        /// The conversation, on a stream of one.
+        /// The conversation, on a stream of a single one.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<String>)]
         session_id: Option<ConversationId>,
@@ -86,10 +86,10 @@ pub(crate) enum Reply {
     },
 }
 
-/// The same, with what it is a reply to.
+/// A reply with the id of its request.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct To<'a> {
+struct ReplyEnvelope<'a> {
     #[serde(flatten)]
     reply: &'a Reply,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,10 +97,10 @@ struct To<'a> {
 }
 
 impl Reply {
-    /// As it goes over the wire.
+    /// Serialises the reply.
     pub(super) fn to_wire(&self, in_reply_to: Option<&str>) -> Utf8Bytes {
-        // Texts and numbers have a JSON form.
-        serde_json::to_string(&To { reply: self, in_reply_to }).unwrap_or_default().into()
+        // Serialising strings and numbers can't fail.
+        serde_json::to_string(&ReplyEnvelope { reply: self, in_reply_to }).unwrap_or_default().into()
     }
 }
 

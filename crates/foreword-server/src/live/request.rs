@@ -1,33 +1,34 @@
-//! What a client of the WebSocket may say.
+//! WebSocket messages of clients.
 
+use foreword_core::template_context::TemplateContext;
 use std::fmt;
 
-use foreword_core::turn::Asked;
+use foreword_core::turn::OwnerAnswer;
 use serde::de::value::MapDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::api::present;
 use crate::problem::Problem;
 
-/// The longest name of a message.
-pub(crate) const LONGEST_KEY: usize = 200;
-/// The longest name of anything else a client says, in bytes: it comes back with the answer.
-const LONGEST_ID: usize = 200;
-/// How much is told of what can't be read.
-const TOLD: usize = 500;
+/// The maximum length of an idempotency key.
+pub(crate) const MAX_KEY_LENGTH: usize = 200;
+/// The maximum length of a message's `id`.
+const MAX_ID_BYTES: usize = 200;
+/// The maximum length of a parse error in a reply.
+const MAX_ERROR_CHARS: usize = 500;
 
-/// What a client says, with a name for it if it wants the answer to bear it.
+/// A request with its id.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct ClientMessage {
     /// Comes back as `inReplyTo`. At most 200 bytes.
     pub(super) id: Option<String>,
     pub(super) request: Request,
 }
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Request {
@@ -51,7 +52,7 @@ pub(crate) enum Request {
         cwd: Option<String>,
         /// Values for templates in a new conversation; without `sessionId`. Only for the owner, or with the scope `assert`.
         #[schema(value_type = Option<Object>)]
-        context: Option<Map<String, Value>>,
+        context: Option<TemplateContext>,
     },
     /// Changes the settings of a conversation. What is left out stays as it is; `null` removes it. Only for the owner, or with
     /// the scope `assert`.
@@ -66,9 +67,9 @@ pub(crate) enum Request {
         cwd: Option<Option<String>>,
         #[serde(default, deserialize_with = "present")]
         #[schema(value_type = Option<Object>, required = false)]
-        context: Option<Option<Map<String, Value>>>,
+        context: Option<Option<TemplateContext>>,
     },
-    /// Stops the running turn. What was said is kept.
+    /// Stops the running turn. Its messages are kept.
     #[serde(rename_all = "camelCase")]
     Cancel { session_id: String },
     /// Subscribes to the events of a conversation.
@@ -88,27 +89,28 @@ pub(crate) enum Request {
         call_id: String,
         /// `once`, `rest_of_turn` or `no`.
         #[schema(value_type = String)]
-        answer: Asked,
+        answer: OwnerAnswer,
     },
     /// Asks for a `pong`; for clients that can't send pings of the protocol.
     Ping {},
 }
 
-/// The fields of an object in their order; one that is there twice is there twice.
-struct Fields(Vec<(String, Value)>);
+/// The fields of an object in their order, duplicates included. Their values are not parsed yet, so a template context
+/// keeps its order.
+struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for Fields<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
 
         impl<'de> Visitor<'de> for Reader {
-            type Value = Fields;
+            type Value = Fields<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
                 let mut fields = Vec::new();
                 while let Some(field) = map.next_entry()? {
                     fields.push(field);
@@ -121,27 +123,27 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-impl Said {
-    /// The id of a text that can't be read otherwise, so that whoever sent it knows which it was.
+impl ClientMessage {
+    /// The id of a message that is otherwise invalid, for the error reply.
     pub(super) fn id_in(text: &str) -> Option<String> {
-        let said: serde_json::Value = serde_json::from_str(text).ok()?;
-        said["id"].as_str().filter(|id| id.len() <= LONGEST_ID).map(str::to_owned)
+        let message: serde_json::Value = serde_json::from_str(text).ok()?;
+        message["id"].as_str().filter(|id| id.len() <= MAX_ID_BYTES).map(str::to_owned)
     }
 
-    /// What a text says.
+    /// Parses a message.
     pub(super) fn read(text: &str) -> Result<Self, Problem> {
-        let said = Self::parse(text).map_err(|error| {
-            // As JSON it can neither end a line nor be taken for anything else.
-            let error: String = error.to_string().chars().take(TOLD).collect();
-            Problem::bad_request("bad_message", format!("this can't be read: {error}")).help(
+        let message = Self::parse(text).map_err(|error| {
+            // The error is sent as JSON, so it needs no escaping.
+            let error: String = error.to_string().chars().take(MAX_ERROR_CHARS).collect();
+            Problem::bad_request("bad_message", format!("invalid message: {error}")).help(
                 "send JSON with a `type`: message, update, cancel, subscribe, unsubscribe, answer or ping",
             )
         })?;
-        if said.id.as_ref().is_some_and(|id| id.len() > LONGEST_ID) {
-            let detail = format!("`id` has {LONGEST_ID} bytes at most");
+        if message.id.as_ref().is_some_and(|id| id.len() > MAX_ID_BYTES) {
+            let detail = format!("`id` may have at most {MAX_ID_BYTES} bytes");
             return Err(Problem::bad_request("bad_message", detail));
         }
-        Ok(said)
+        Ok(message)
     }
 
     /// Only `id` and the fields of the request are accepted. Serde can't reject unknown fields of a flattened type, so `id` is
@@ -152,9 +154,9 @@ impl Said {
         if ids.len() > 1 {
             return Err(serde_json::Error::custom("duplicate field `id`"));
         }
-        let id = ids.into_iter().next().map(|(_, id)| id).unwrap_or_default();
+        let id = ids.first().map(|(_, id)| serde_json::from_str(id.get())).transpose()?.flatten();
         let request = Request::deserialize(MapDeserializer::new(rest.into_iter()))?;
-        Ok(Self { id: serde_json::from_value(id)?, request })
+        Ok(Self { id, request })
     }
 }
 
@@ -173,21 +175,21 @@ mod tests {
             (r#"{"type":"leave"}"#, "unknown variant `leave`"),
             (r#"["ping"]"#, "expected an object"),
         ] {
-            let problem = Said::read(text).unwrap_err();
+            let problem = ClientMessage::read(text).unwrap_err();
             assert!(problem.detail().contains(reason), "{text}: {}", problem.detail());
         }
     }
 
     #[test]
-    fn the_id_may_stand_anywhere_or_be_absent() {
+    fn id_is_optional_and_may_be_anywhere() {
         let cancel = Request::Cancel { session_id: "c-1".to_owned() };
         for (text, id) in [
             (r#"{"type":"cancel","sessionId":"c-1"}"#, None),
             (r#"{"type":"cancel","sessionId":"c-1","id":null}"#, None),
             (r#"{"type":"cancel","id":"7","sessionId":"c-1"}"#, Some("7".to_owned())),
         ] {
-            assert_eq!(Said::read(text).unwrap(), Said { id, request: cancel.clone() });
+            assert_eq!(ClientMessage::read(text).unwrap(), ClientMessage { id, request: cancel.clone() });
         }
-        assert!(Said::read(r#"{"id":7,"type":"ping"}"#).is_err());
+        assert!(ClientMessage::read(r#"{"id":7,"type":"ping"}"#).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Somebody who looks on at one conversation: up to which number they have read, and what they may see.
+//! A subscription to a conversation's events: the last number read, and the reader's trust.
 
 use std::sync::Arc;
 
@@ -11,32 +11,30 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use utoipa::ToSchema;
 
-use super::hub::{Channel, PAGE};
-use super::shown::Shown;
+use super::hub::{Channel, PAGE_SIZE};
+use super::wire_event::WireEvent;
 use crate::app::App;
-use crate::auth::{Onlooker, may_see_as};
+use crate::auth::{Reader, find_visible_as};
 
-/// Somebody who looks on at one conversation.
+/// A subscription to a conversation's events.
 pub(super) struct Subscription {
     channel: Arc<Channel>,
     listener: Arc<Notify>,
-    /// The last number they have read.
+    /// The last number read.
     after: u64,
-    /// Whether they were up to date before.
-    kept_up: bool,
-    pub(super) who: Onlooker,
+    /// Whether the subscriber was up to date before.
+    caught_up: bool,
+    pub(super) reader: Reader,
 }
 
-/// What a reader gets.
+/// What a subscriber reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Read {
-    /// Something that happened.
-    Item(Shown),
-    /// They have fallen behind.
+pub(super) enum ReadItem {
+    Item(WireEvent),
     Missed(Missed),
 }
 
-/// The reader was too slow, or away for too long.
+/// The subscriber was too slow, or disconnected for too long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "type", rename = "missed", rename_all = "camelCase")]
 pub(crate) struct Missed {
@@ -63,84 +61,87 @@ pub(crate) enum CatchUp {
 }
 
 impl Missed {
-    /// To JSON, which texts and numbers have.
+    /// Serialising strings and numbers can't fail.
     pub(super) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
 impl Subscription {
-    /// From behind number `after` on; `listener` is told when there is more.
-    pub(super) fn new(channel: Arc<Channel>, who: Onlooker, after: u64, listener: &Arc<Notify>) -> Self {
+    /// Subscribes after number `after`; `listener` is notified of new events.
+    pub(super) fn new(channel: Arc<Channel>, reader: Reader, after: u64, listener: &Arc<Notify>) -> Self {
         channel.listen(listener);
-        Self { channel, listener: Arc::clone(listener), after, kept_up: false, who }
+        Self { channel, listener: Arc::clone(listener), after, caught_up: false, reader }
     }
 
     pub(super) fn conversation(&self) -> &ConversationId {
         &self.channel.conversation
     }
 
-    /// Looks again how far they are trusted, and whether they may still look into the conversation. A database that is away
-    /// can't say otherwise.
-    pub(super) async fn is_still_seen(&mut self, app: &App) -> bool {
-        self.who.look_again(&app.config());
-        let seen = may_see_as(app, &self.who, self.conversation()).await;
+    /// Refreshes the reader's trust, and checks whether they may still see the conversation. If the store fails,
+    /// nothing changes.
+    pub(super) async fn is_still_visible(&mut self, app: &App) -> bool {
+        self.reader.refresh_trust(&app.config());
+        let seen = find_visible_as(app, &self.reader, self.conversation()).await;
         !seen.is_err_and(|problem| problem.status() == StatusCode::NOT_FOUND)
     }
 
-    /// Whether there is something to read.
+    /// Whether there are unread events.
     pub(super) fn has_more(&self) -> bool {
         self.channel.last() > self.after
     }
 
-    /// Reads from behind another number on.
+    /// Continues after another number.
     pub(super) fn move_to(&mut self, after: u64) {
-        (self.after, self.kept_up) = (after, false);
+        (self.after, self.caught_up) = (after, false);
     }
 
-    /// What follows: some of it, or nothing if there is nothing.
-    pub(super) async fn read(&mut self, store: &Store) -> Result<Vec<Read>, StoreError> {
+    /// The next events; empty if there are none.
+    pub(super) async fn read(&mut self, store: &Store) -> Result<Vec<ReadItem>, StoreError> {
         if !self.has_more() {
-            self.kept_up = true;
+            self.caught_up = true;
             return Ok(Vec::new());
         }
-        if let Some(items) = self.channel.kept_after(self.after) {
-            return Ok(self.taken(items));
+        if let Some(items) = self.channel.buffered_after(self.after) {
+            return Ok(self.advance(items));
         }
-        let page =
-            store.stream(self.conversation(), self.after, u32::try_from(PAGE).unwrap_or(u32::MAX)).await?;
+        let page = store
+            .stream(self.conversation(), self.after, u32::try_from(PAGE_SIZE).unwrap_or(u32::MAX))
+            .await?;
         let next = page.items.first().map_or(page.last + 1, |first| first.seq);
-        let mut read: Vec<Read> = self.fell_behind(next, page.last).into_iter().map(Read::Missed).collect();
+        let mut read: Vec<ReadItem> =
+            self.fell_behind(next, page.last).into_iter().map(ReadItem::Missed).collect();
         self.after = self.after.max(next - 1);
         let heading = self.channel.heading.clone();
-        let items = page.items.iter().map(|item| heading.show(item.seq, item.trust, &item.item)).collect();
-        read.extend(self.taken(items));
+        let items = page.items.iter().map(|item| heading.encode(item.seq, item.trust, &item.item)).collect();
+        read.extend(self.advance(items));
         Ok(read)
     }
 
-    /// What somebody is told who is at number `next` now, and was elsewhere before.
+    /// The `missed` event of a subscriber that continues at number `next`.
     fn fell_behind(&mut self, next: u64, last: u64) -> Option<Missed> {
-        let was_passed = std::mem::replace(&mut self.kept_up, false) && self.channel.has_passed(self.after);
+        let was_evicted =
+            std::mem::replace(&mut self.caught_up, false) && self.channel.has_evicted(self.after);
         let (from, session_id) = (self.after + 1, self.conversation().clone());
         if next > from {
             let href = format!("/api/v1/conversations/{session_id}/messages");
             return Some(Missed { session_id, from, to: next - 1, catch_up: CatchUp::Messages { href } });
         }
         let missed = Missed { session_id, from, to: last, catch_up: CatchUp::Replay };
-        was_passed.then_some(missed)
+        was_evicted.then_some(missed)
     }
 
-    fn taken(&mut self, items: Vec<Shown>) -> Vec<Read> {
+    fn advance(&mut self, items: Vec<WireEvent>) -> Vec<ReadItem> {
         if let Some(last) = items.last() {
             self.after = self.after.max(last.seq);
         }
-        let trust: Trust = self.who.trust();
-        items.into_iter().filter(|item| trust.permits(item.trust)).map(Read::Item).collect()
+        let trust: Trust = self.reader.trust();
+        items.into_iter().filter(|item| trust.permits(item.trust)).map(ReadItem::Item).collect()
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.channel.leave(&self.listener);
+        self.channel.unlisten(&self.listener);
     }
 }

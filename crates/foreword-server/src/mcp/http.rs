@@ -1,12 +1,12 @@
-//! The protocol over HTTP. Without sessions: every request brings its token, so one that is revoked opens nothing a moment
-//! later, and any node answers any request. Whether a page may ask was decided before, as for every route.
+//! MCP over HTTP, without sessions: every request is authenticated, so a revoked token takes effect at once, and any
+//! node can answer. The origin is checked by the middleware.
 
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use foreword_agent::visiting::Visitor;
+use foreword_agent::external_client::ExternalClient;
 use http::StatusCode;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -14,26 +14,26 @@ use tower::ServiceExt as _;
 
 use super::handler::Handler;
 use crate::app::App;
-use crate::auth::limits::largest_body;
+use crate::auth::limits::max_body_bytes;
 use crate::auth::{Asserted, Caller};
 use crate::problem::Problem;
 
-pub(super) async fn answer(
+pub(crate) async fn handle(
     State(app): State<App>,
     caller: Caller,
     request: Request,
 ) -> Result<Response, Problem> {
     let config = app.config();
     let occasion = caller.occasion(&Asserted::of(request.headers())?, &config)?;
-    let visitor = Visitor { occasion, scopes: caller.scopes().clone() };
+    let client = ExternalClient { occasion, scopes: caller.scopes().clone() };
     let agent = app.agent.clone();
     let settings = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        // Nobody without a token gets here, under whatever name they call this machine.
+        // All requests are authenticated, so the `Host` header does not matter.
         .disable_allowed_hosts()
-        .with_max_request_body_bytes(largest_body(caller.api_token(), &config.server.limits));
-    let handler = move || Ok(Handler { agent: agent.clone(), visitor: visitor.clone() });
+        .with_max_request_body_bytes(max_body_bytes(caller.api_token(), &config.server.limits));
+    let handler = move || Ok(Handler { agent: agent.clone(), client: client.clone() });
     let service = StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), settings);
     let answered = service.oneshot(request).await;
     match answered {
@@ -42,7 +42,7 @@ pub(super) async fn answer(
     }
 }
 
-/// What the protocol's implementation refuses in plain text, in the form of every other refusal.
+/// Errors of the MCP library in plain text, as a problem.
 fn refusal(status: StatusCode) -> Option<Problem> {
     match status {
         StatusCode::NOT_ACCEPTABLE => {

@@ -1,7 +1,7 @@
-//! The protocol on standard input and output, for a client that starts this program. Nothing else may be written there.
+//! MCP over standard input and output, for a client that starts this program. Nothing else may be written there.
 
 use foreword_agent::agent::Agent;
-use foreword_agent::visiting::Visitor;
+use foreword_agent::external_client::ExternalClient;
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio;
@@ -9,19 +9,19 @@ use rmcp::transport::io::stdio;
 use super::handler::Handler;
 use crate::error::ServerError;
 
-/// Answers whoever is at standard input until they have said enough.
+/// Serves until standard input is closed.
 ///
 /// # Errors
-/// If they speak another protocol.
-pub async fn serve_stdio(agent: Agent, visitor: Visitor) -> Result<(), ServerError> {
-    let serving = Box::pin(Handler { agent, visitor }.serve(stdio())).await;
+/// If the client speaks another protocol.
+pub async fn serve_stdio(agent: Agent, client: ExternalClient) -> Result<(), ServerError> {
+    let serving = Box::pin(Handler { agent, client }.serve(stdio())).await;
     match serving {
         Ok(serving) => {
-            // However it ends, it has ended.
+            // The reason of the end does not matter.
             let _ = serving.waiting().await;
             Ok(())
         }
-        // Somebody who says nothing at all wants nothing.
+        // A client that disconnects before `initialize` is not an error.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
         Err(error) => Err(ServerError::Protocol { reason: error.to_string() }),
     }

@@ -1,13 +1,11 @@
-//! The web page: its files, given out as they were built, under a policy that lets it run and show nothing but them. They
-//! need no token; everything they ask for does.
+//! Serves the files of the web page, with a Content-Security-Policy that only allows these. They need no token; the
+//! requests of the page do.
 
 mod files;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 pub(crate) use self::files::PageFiles;
 use self::files::{Encoding, PageFile};
@@ -15,51 +13,46 @@ use crate::api::extract::Path;
 use crate::app::App;
 use crate::problem::Problem;
 
-/// What the page may do: run and show what this server gave out, ask this server, and nothing else.
+/// Scripts, styles and requests only from and to this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
     font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// The name of a file says what is in it: another content is another name.
-const FOR_GOOD: &str = "public, max-age=31536000, immutable";
-const ASK_AGAIN: &str = "no-cache";
-/// What there is instead of a page that was not built.
+/// File names contain a hash of the content.
+const CACHE_FOREVER: &str = "public, max-age=31536000, immutable";
+const REVALIDATE: &str = "no-cache";
+/// Shown if the page was not built.
 const NOT_BUILT: &str = include_str!("not_built.html");
 
-/// The page's files, which need no token.
-pub(crate) fn open_routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(index)).routes(routes!(icon)).routes(routes!(asset))
-}
-
-/// Whether a path is that of one of them.
-pub(crate) fn is_asked(path: &str) -> bool {
+/// Whether a path is a file of the page.
+pub(crate) fn is_page_path(path: &str) -> bool {
     path == "/" || path == "/icon.svg" || path.starts_with("/assets/")
 }
 
-/// The page
+/// The web page
 #[utoipa::path(get, path = "/", tag = "page", security(()),
-    responses((status = 200, body = String, content_type = "text/html"), (status = 304, description = "Nothing has changed.")))]
-async fn index(State(app): State<App>, headers: HeaderMap) -> Response {
+    responses((status = 200, body = String, content_type = "text/html"), (status = 304, description = "Not modified.")))]
+pub(crate) async fn get_index(State(app): State<App>, headers: HeaderMap) -> Response {
     match app.page.find("index.html", encoding(&headers)) {
-        Some(file) => given_out(&file, "text/html; charset=utf-8", ASK_AGAIN, &headers),
+        Some(file) => serve_file(&file, "text/html; charset=utf-8", REVALIDATE, &headers),
         None => with_policy((StatusCode::OK, NOT_BUILT).into_response(), "text/html; charset=utf-8"),
     }
 }
 
-/// Its icon
+/// The icon of the web page
 #[utoipa::path(get, path = "/icon.svg", tag = "page", security(()),
     responses((status = 200, body = String, content_type = "image/svg+xml"),
-        (status = 304, description = "Nothing has changed."), (status = 404, body = Problem)))]
-async fn icon(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+        (status = 304, description = "Not modified."), (status = 404, body = Problem)))]
+pub(crate) async fn get_icon(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
     let file = app.page.find("icon.svg", encoding(&headers)).ok_or_else(|| missing("icon.svg"))?;
-    Ok(given_out(&file, "image/svg+xml", ASK_AGAIN, &headers))
+    Ok(serve_file(&file, "image/svg+xml", REVALIDATE, &headers))
 }
 
-/// Its scripts and styles
+/// The scripts and styles of the web page
 #[utoipa::path(get, path = "/assets/{file}", tag = "page", security(()),
-    params(("file" = String, Path, description = "The name of a file that the page asks for.")),
+    params(("file" = String, Path, description = "The name of a file of the page.")),
     responses((status = 200, description = "The file.", body = String, content_type = "text/javascript"),
-        (status = 304, description = "Nothing has changed."),
+        (status = 304, description = "Not modified."),
         (status = 400, body = Problem), (status = 404, body = Problem)))]
-async fn asset(
+pub(crate) async fn get_asset(
     State(app): State<App>,
     Path(name): Path<String>,
     headers: HeaderMap,
@@ -67,12 +60,11 @@ async fn asset(
     let content_type = content_type(&name).ok_or_else(|| missing(&name))?;
     let path = format!("assets/{name}");
     let file = app.page.find(&path, encoding(&headers)).ok_or_else(|| missing(&name))?;
-    Ok(given_out(&file, content_type, FOR_GOOD, &headers))
+    Ok(serve_file(&file, content_type, CACHE_FOREVER, &headers))
 }
 
 fn missing(name: &str) -> Problem {
-    Problem::not_found("file of the page", name)
-        .help("reload the page: the server may be another version by now")
+    Problem::not_found("file of the page", name).help("reload the page: the server may have been updated")
 }
 
 fn content_type(name: &str) -> Option<&'static str> {
@@ -86,7 +78,7 @@ fn content_type(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The smallest form that whoever asks can read.
+/// The best encoding that the client accepts.
 fn encoding(headers: &HeaderMap) -> Encoding {
     let accepted =
         headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -105,9 +97,15 @@ fn encoding(headers: &HeaderMap) -> Encoding {
     }
 }
 
-fn given_out(file: &PageFile, content_type: &'static str, kept: &'static str, asked: &HeaderMap) -> Response {
+fn serve_file(
+    file: &PageFile,
+    content_type: &'static str,
+    cache_control: &'static str,
+    request_headers: &HeaderMap,
+) -> Response {
     let tag = file.tag();
-    let has_it = asked.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()) == Some(tag.as_str());
+    let has_it = request_headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok())
+        == Some(tag.as_str());
     let mut response =
         if has_it { StatusCode::NOT_MODIFIED.into_response() } else { file.bytes().into_response() };
     let headers = response.headers_mut();
@@ -115,7 +113,7 @@ fn given_out(file: &PageFile, content_type: &'static str, kept: &'static str, as
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
     }
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache_control));
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         headers.insert(header::ETAG, tag);
     }
@@ -141,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_browser_gets_the_smallest_form_it_can_read() {
+    fn smallest_accepted_encoding_is_chosen() {
         let chosen = |accepted: &'static str| {
             let value = HeaderValue::from_static(accepted);
             encoding(&HeaderMap::from_iter([(header::ACCEPT_ENCODING, value)]))

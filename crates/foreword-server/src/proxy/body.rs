@@ -1,12 +1,12 @@
-//! The body of a request that passes, taken apart as far as its route needs it: where its system prompt, its tools and its
-//! messages are, which model it is for. Everything else stays bytes.
+//! Locates the parts of a proxied request body that its route needs: model, system prompt, tools, messages. All other
+//! bytes stay untouched.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::scan::{self, NotRead};
+use super::scan::{self, ScanError};
 
-/// The body of a request, and where its parts are.
+/// A request body with the byte ranges of its parts.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestBody<'a> {
     bytes: &'a [u8],
@@ -20,17 +20,17 @@ pub(crate) struct RequestBody<'a> {
     repeated: Option<&'static str>,
 }
 
-/// Where each of the messages is.
+/// The byte range of each message.
 #[derive(Debug, Clone, Default)]
 struct Messages {
     at: Vec<Range<usize>>,
-    /// Whether these are all: what is behind them may be no JSON.
+    /// Whether the array is valid JSON to its end.
     are_all: bool,
 }
 
 impl Messages {
-    /// Finds them in the list that begins at `start`, in the same look that finds the end of it.
-    fn read(&mut self, bytes: &[u8], start: usize) -> Result<usize, NotRead> {
+    /// Finds the messages in the array at `start`, and its end, in one pass.
+    fn read(&mut self, bytes: &[u8], start: usize) -> Result<usize, ScanError> {
         self.at.clear();
         let mut items = scan::items(bytes, &(start..bytes.len()));
         self.at.extend((&mut items).map_while(Result::ok));
@@ -39,15 +39,15 @@ impl Messages {
     }
 }
 
-/// What else is part of what a provider caches.
+/// Further fields that are part of the provider's cache key.
 const SETTINGS: [&str; 4] = ["tool_choice", "thinking", "response_format", "cache_control"];
 
 impl<'a> RequestBody<'a> {
-    /// Finds the parts of a body. Where one is said twice the last counts, as nearly every reader has it.
-    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, NotRead> {
-        let start = scan::after_space(bytes, 0);
+    /// Locates the parts of a body. Of duplicate fields the last counts, as in most JSON parsers.
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, ScanError> {
+        let start = scan::skip_whitespace(bytes, 0);
         if bytes.get(start) != Some(&b'{') {
-            return Err(NotRead::NoObject);
+            return Err(ScanError::NotAnObject);
         }
         let mut body = Self {
             bytes,
@@ -86,64 +86,62 @@ impl<'a> RequestBody<'a> {
             }
         }
         body.object.end = members.end();
-        match scan::after_space(bytes, body.object.end) {
+        match scan::skip_whitespace(bytes, body.object.end) {
             end if end == bytes.len() => Ok(body),
-            behind => Err(NotRead::Broken(behind)),
+            behind => Err(ScanError::InvalidJson(behind)),
         }
     }
 
-    /// All its bytes.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// What is at `range`.
+    /// The bytes at `range`.
     pub(crate) fn at(&self, range: &Range<usize>) -> &'a [u8] {
         self.bytes.get(range.clone()).unwrap_or_default()
     }
 
-    /// Where its object is: from the opening bracket to behind the closing one.
+    /// The range of the object, braces included.
     pub(crate) fn object(&self) -> Range<usize> {
         self.object.clone()
     }
 
-    /// The model it names.
     pub(crate) fn model(&self) -> Option<Cow<'a, str>> {
         scan::text(self.at(self.model.as_ref()?))
     }
 
-    /// Where its system prompt is, if it has one beside its messages.
+    /// The range of the field `system`.
     pub(crate) fn system(&self) -> Option<Range<usize>> {
         self.system.clone()
     }
 
-    /// Where its tools are.
+    /// The range of the field `tools`.
     pub(crate) fn tools(&self) -> Option<Range<usize>> {
         self.tools.clone()
     }
 
-    /// Where its list of messages is.
+    /// The range of the field `messages`.
     pub(crate) fn messages_list(&self) -> Option<Range<usize>> {
         self.messages.clone()
     }
 
-    /// Where each of its messages is; none if they are no list.
+    /// The range of each message; empty if `messages` is not an array.
     pub(crate) fn messages(&self) -> &[Range<usize>] {
         &self.each.at
     }
 
-    /// The same, if they are a list that can be read to its end.
+    /// The range of each message, if `messages` is a valid array.
     pub(crate) fn all_messages(&self) -> Option<&[Range<usize>]> {
         self.each.are_all.then_some(&self.each.at)
     }
 
-    /// A setting that is part of what is cached, if it has it.
+    /// The value of a field that is part of the cache key.
     pub(crate) fn setting(&self, name: &str) -> Option<&'a [u8]> {
         let at = SETTINGS.iter().position(|known| *known == name)?;
         self.settings[at].as_ref().map(|at| self.at(at))
     }
 
-    /// Which of the parts it says twice, if it does: nobody can tell which one would count.
+    /// The name of a duplicate field: parsers disagree on which one counts.
     pub(crate) fn repeated(&self) -> Option<&'static str> {
         self.repeated
     }
@@ -160,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_of_a_request_are_found() {
+    fn request_parts_are_found() {
         let text = r#" {"model":"claude-x","max_tokens":5,"system":[{"type":"text","text":"a \"b\" ]"}],
             "messages":[{"role":"user","content":"hi"}, {"role":"assistant","content":[]}],"stream":true} "#;
         let body = RequestBody::read(text.as_bytes()).unwrap();
@@ -176,25 +174,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_twice_is_told_even_in_disguise() {
+    fn duplicate_keys_are_detected_with_escapes() {
         let body = RequestBody::read(br#"{"system":"a","s\u0079stem":"b"}"#).unwrap();
         assert_eq!(body.repeated(), Some("system"));
         assert_eq!(body.at(&body.system().unwrap()), br#""b""#);
     }
 
     #[test]
-    fn what_is_no_request_has_no_parts() {
+    fn malformed_requests_have_no_parts() {
         for (text, expected) in [
-            ("", NotRead::NoObject),
-            ("[1]", NotRead::NoObject),
-            ("\u{feff}{}", NotRead::NoObject),
-            ("{} x", NotRead::Broken(3)),
-            ("{}{}", NotRead::Broken(2)),
-            (r#"{"messages":[1,2"#, NotRead::Broken(16)),
+            ("", ScanError::NotAnObject),
+            ("[1]", ScanError::NotAnObject),
+            ("\u{feff}{}", ScanError::NotAnObject),
+            ("{} x", ScanError::InvalidJson(3)),
+            ("{}{}", ScanError::InvalidJson(2)),
+            (r#"{"messages":[1,2"#, ScanError::InvalidJson(16)),
         ] {
             assert_eq!(RequestBody::read(text.as_bytes()).unwrap_err(), expected, "{text}");
         }
-        // What is no list to its end is passed on as it is; nothing can be put into it.
+        // An invalid array is forwarded as it is; no prompt can be injected.
         let broken = RequestBody::read(br#"{"messages":[{},{} {}],"model":"m"}"#).unwrap();
         assert_eq!((broken.model().as_deref(), broken.messages().len()), (Some("m"), 2));
         assert_eq!(broken.all_messages(), None);
@@ -246,7 +244,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_bring_it_down(bytes in prop::collection::vec(
+        fn reading_arbitrary_bytes_never_panics(bytes in prop::collection::vec(
             prop_oneof![Just(b'"'), Just(b'\\'), Just(b'{'), Just(b'}'), Just(b'['), Just(b']'), Just(b':'), Just(b','), any::<u8>()],
             0..80,
         )) {

@@ -1,5 +1,5 @@
-//! Which headers pass. Everything does but what belongs to one connection, what is addressed to us, and credentials. A token of
-//! ours never passes, wherever it stands, in a query neither.
+//! Filters headers between client and provider. Removes hop-by-hop headers, those addressed to this server, and
+//! credentials. A token of this server is never forwarded, neither in a header nor in the query.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -7,7 +7,6 @@ use super::key_mask::ProviderKeys;
 use super::percent_encoding;
 use crate::auth::credential::Credential;
 
-/// What belongs to one connection and never passes it.
 fn is_hop_by_hop(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
@@ -23,10 +22,10 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
     )
 }
 
-/// Whether a header of the client's says something to us and nobody else: our own, a credential, what a reverse proxy in
-/// front of us adds, and the state of a browser. `accept-encoding` is among them: what is compressed can't be read on its
-/// way, so the provider is asked for plain bytes, which every client takes. Length and host are said anew.
-fn is_for_us(name: &HeaderName) -> bool {
+/// Whether a request header is not forwarded: this server's own headers, credentials, those added by a reverse proxy,
+/// and browser state. `accept-encoding` is removed because a compressed response could not be inspected. Length and
+/// host are set anew.
+fn is_for_gateway(name: &HeaderName) -> bool {
     let name = name.as_str();
     matches!(
         name,
@@ -46,30 +45,30 @@ fn is_for_us(name: &HeaderName) -> bool {
         || name.starts_with("sec-websocket-")
 }
 
-/// What of a request's headers goes to the provider, in the same order, with room for ours.
+/// The request headers for the provider, in order.
 pub(crate) fn to_provider(headers: &HeaderMap) -> HeaderMap {
-    pass(headers, |name, value| is_for_us(name) || has_token(value.as_bytes()))
+    filtered(headers, |name, value| is_for_gateway(name) || has_token(value.as_bytes()))
 }
 
-/// What of an answer's headers goes to the client, in the same order.
+/// The response headers for the client, in order.
 pub(crate) fn to_client(headers: &HeaderMap, keys: &ProviderKeys) -> HeaderMap {
-    pass(headers, |name, value| is_of_providers_address(name) || keys.occur_in(value.as_bytes()))
+    filtered(headers, |name, value| is_about_provider_origin(name) || keys.occur_in(value.as_bytes()))
 }
 
-/// A query without the parameters that have a token of ours in them; `None` if nothing is left.
+/// The query without parameters that contain a token; `None` if it is empty then.
 pub(crate) fn without_tokens(query: Option<&str>) -> Option<String> {
     let kept: Vec<&str> = query?.split('&').filter(|parameter| !has_token(parameter.as_bytes())).collect();
     (!kept.is_empty()).then(|| kept.join("&"))
 }
 
-/// Whether a token of ours is in a text, as it is or percent-encoded.
+/// Whether the text contains a token, plain or percent-encoded.
 fn has_token(text: &[u8]) -> bool {
-    Credential::is_in(&percent_encoding::decoded(text))
+    Credential::is_in(&percent_encoding::decode(text))
 }
 
-/// Whether a header of the provider's is about its address and not about its answer: said in our name, it would hold for us. Nor
-/// does it say anything under our own names.
-fn is_of_providers_address(name: &HeaderName) -> bool {
+/// Whether a response header applies to the provider's origin rather than to the response. Sent from this server's
+/// origin, it would take effect here. Includes headers with this server's prefix.
+fn is_about_provider_origin(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
         "set-cookie"
@@ -83,11 +82,11 @@ fn is_of_providers_address(name: &HeaderName) -> bool {
         || name.as_str().starts_with("x-foreword-")
 }
 
-/// Which abilities of the provider's are asked for that are not everybody's yet: a list.
+/// The list of beta features to enable.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
-/// Puts in a header of the owner's. It replaces the client's, but a list that both have becomes one.
-pub(crate) fn put(headers: &mut HeaderMap, name: &HeaderName, value: &HeaderValue) {
+/// Sets a header of the owner's configuration. It replaces the client's; beta lists are merged.
+pub(crate) fn set_owner_header(headers: &mut HeaderMap, name: &HeaderName, value: &HeaderValue) {
     if *name == BETA && headers.contains_key(name) {
         let all: Vec<&[u8]> =
             headers.get_all(name).iter().chain([value]).map(HeaderValue::as_bytes).collect();
@@ -99,7 +98,7 @@ pub(crate) fn put(headers: &mut HeaderMap, name: &HeaderName, value: &HeaderValu
     headers.insert(name.clone(), value.clone());
 }
 
-fn pass(headers: &HeaderMap, stays: impl Fn(&HeaderName, &HeaderValue) -> bool) -> HeaderMap {
+fn filtered(headers: &HeaderMap, is_dropped: impl Fn(&HeaderName, &HeaderValue) -> bool) -> HeaderMap {
     let named: Vec<&str> = headers
         .get_all(header::CONNECTION)
         .iter()
@@ -111,14 +110,14 @@ fn pass(headers: &HeaderMap, stays: impl Fn(&HeaderName, &HeaderValue) -> bool) 
     let mut passed = HeaderMap::with_capacity(headers.keys_len() + 4);
     for (name, value) in headers {
         let of_connection = named.iter().any(|named| named.eq_ignore_ascii_case(name.as_str()));
-        if !of_connection && !is_hop_by_hop(name) && !stays(name, value) {
+        if !of_connection && !is_hop_by_hop(name) && !is_dropped(name, value) {
             passed.append(name.clone(), value.clone());
         }
     }
     passed
 }
 
-/// The text of a header, without the spaces around it.
+/// The trimmed text of a header.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_providers_passes_in_order_and_what_is_ours_stays() {
+    fn request_headers_are_filtered_in_order() {
         let from_client = headers(&[
             ("host", "127.0.0.1:7777"),
             ("anthropic-version", "2023-06-01"),
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_passes_in_no_header_and_no_parameter() {
+    fn tokens_are_removed_from_headers_and_query() {
         let token = format!("fwd_{}", "a".repeat(32));
         let encoded = token.replace('_', "%5f");
         let mut from_client =
@@ -192,19 +191,19 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_the_owners_joins_the_clients_and_anything_else_replaces_it() {
+    fn owner_beta_list_is_joined_other_headers_replace() {
         let mut outgoing = headers(&[("anthropic-beta", "a,b"), ("x-owner", "client")]);
         for (name, value) in &headers(&[("anthropic-beta", "c"), ("x-owner", "yes")]) {
-            put(&mut outgoing, name, value);
+            set_owner_header(&mut outgoing, name, value);
         }
         check(&outgoing, &[("anthropic-beta", "a,b,c"), ("x-owner", "yes")]);
         let mut outgoing = HeaderMap::new();
-        put(&mut outgoing, &BETA, &HeaderValue::from_static("c"));
+        set_owner_header(&mut outgoing, &BETA, &HeaderValue::from_static("c"));
         check(&outgoing, &[("anthropic-beta", "c")]);
     }
 
     #[test]
-    fn what_a_provider_says_of_itself_reaches_the_client() {
+    fn response_headers_about_the_answer_reach_the_client() {
         let from_provider = headers(&[
             ("content-type", "text/event-stream"),
             ("transfer-encoding", "chunked"),

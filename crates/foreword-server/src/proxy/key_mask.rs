@@ -1,5 +1,5 @@
-//! Masks the owner's provider keys in answers on their way to a client. Providers repeat a key in the error that rejects it, and
-//! gateways repeat the headers of a request.
+//! Masks the owner's provider keys in responses. Providers repeat a key in the error that rejects it, and gateways
+//! repeat request headers.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use memchr::memmem::Finder;
 
 use crate::app::Secrets;
 
-/// A shorter key is a placeholder such as `ollama` or `none`, and an ordinary word.
+/// Shorter keys are placeholders such as `ollama` or `none`, which are ordinary words.
 const MIN_KEY_LENGTH: usize = 8;
-/// A key from this length on is no word: it is masked in every answer. A shorter one is masked only in errors, so that nothing that
-/// a model writes is changed.
+/// Keys of at least this length are masked in every response. Shorter ones are only masked in errors, so that a model's
+/// output is never changed.
 const MIN_UNMISTAKABLE_LENGTH: usize = 20;
-/// What stands for a byte of a key. The length stays the same, since it may be announced already.
+/// Replaces each byte of a key. The length stays the same, since `content-length` may have been sent.
 const MASK: u8 = b'*';
 
 /// The keys of all configured providers. Clones share them.
@@ -23,7 +23,7 @@ const MASK: u8 = b'*';
 pub(crate) struct ProviderKeys(Arc<[Finder<'static>]>);
 
 impl ProviderKeys {
-    /// The keys in a configuration, and in the environment variables that it names.
+    /// The keys in the configuration and in the environment variables it names.
     pub(crate) fn of(config: &Config, secrets: &dyn Secrets) -> Self {
         let mut keys: Vec<String> = Vec::new();
         for provider in config.providers.values() {
@@ -33,7 +33,7 @@ impl ProviderKeys {
                 KeySource::Environment(variable) => secrets.variable(variable),
             };
             keys.extend(secret.map(|secret| secret.reveal().trim().to_owned()));
-            // A header may have a scheme before its secret, such as `Bearer`.
+            // A header may have a scheme such as `Bearer` before the secret.
             let words =
                 provider.headers.iter().filter_map(|(_, value)| value.reveal().split_whitespace().last());
             keys.extend(words.map(str::to_owned));
@@ -43,18 +43,18 @@ impl ProviderKeys {
 
     fn new(mut keys: Vec<String>) -> Self {
         keys.retain(|key| key.len() >= MIN_KEY_LENGTH);
-        // Of two keys one of which contains the other, the longer one is masked first.
+        // If one key contains another, the longer one is masked first.
         keys.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         keys.dedup();
         Self(keys.into_iter().map(|key| Finder::new(key.as_bytes()).into_owned()).collect())
     }
 
-    /// Whether one of them occurs in a text.
+    /// Whether a key occurs in the text.
     pub(crate) fn occur_in(&self, text: &[u8]) -> bool {
         self.0.iter().any(|key| key.find(text).is_some())
     }
 
-    /// What masks them in an answer; `None` if there is nothing to mask.
+    /// A mask for one response; `None` if there is nothing to mask.
     pub(crate) fn mask(&self, is_error: bool) -> Option<KeyMask> {
         let is_masked = |key: &&Finder<'_>| is_error || key.needle().len() >= MIN_UNMISTAKABLE_LENGTH;
         let keys: Vec<Finder<'static>> = self.0.iter().filter(is_masked).cloned().collect();
@@ -62,15 +62,15 @@ impl ProviderKeys {
     }
 }
 
-/// Masks keys in an answer that passes in pieces, also where a key is split between two of them.
+/// Masks keys in a streamed response, also across chunk boundaries.
 pub(crate) struct KeyMask {
     keys: Vec<Finder<'static>>,
-    /// The end of what came so far, if it may be the beginning of a key.
+    /// The end of the last chunk, if a key may begin there.
     held: Vec<u8>,
 }
 
 impl KeyMask {
-    /// What may pass of the answer with this next piece. Nothing is copied as long as no key is in sight.
+    /// The next chunk, masked. Copies nothing unless a key may be in it.
     pub(crate) fn feed(&mut self, piece: Bytes) -> Bytes {
         let has_key = || self.keys.iter().any(|key| key.find(&piece).is_some());
         if self.held.is_empty() && self.begun(&piece) == 0 && !has_key() {
@@ -91,12 +91,12 @@ impl KeyMask {
         text.into()
     }
 
-    /// What was held back, at the end of the answer.
+    /// The held-back bytes, at the end of the response.
     pub(crate) fn end(&mut self) -> Bytes {
         std::mem::take(&mut self.held).into()
     }
 
-    /// How many bytes at the end of a text may be the beginning of a key.
+    /// The number of bytes at the end of the text that may begin a key.
     fn begun(&self, text: &[u8]) -> usize {
         let begun = |key: &Finder<'_>| {
             let longest = text.len().min(key.needle().len() - 1);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_key_is_masked_only_in_errors() {
+    fn short_key_is_masked_only_in_errors() {
         assert_eq!(masked("key-1234 opens", 100, false), "key-1234 opens");
         assert_eq!(masked("key-1234 opens", 100, true), "******** opens");
         assert!(keys().occur_in(b"x key-1234") && !keys().occur_in(b"ollama"));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_a_key_is_passed_without_a_copy() {
+    fn answer_without_a_key_is_not_copied() {
         let piece = Bytes::from_static(b"data: {}\n\n");
         let passed = keys().mask(true).unwrap().feed(piece.clone());
         assert_eq!(passed.as_ptr(), piece.as_ptr());

@@ -1,36 +1,37 @@
-//! Drop-in endpoints: a client that speaks to Anthropic or OpenAI speaks to them through here, with nothing changed but its
-//! address. What passes is forwarded as bytes; what is recorded is recorded after the answer.
+//! Drop-in endpoints: clients of Anthropic and OpenAI use this server by changing only their base URL. Requests and
+//! responses are forwarded as bytes and recorded after the response.
 //!
-//! The way of a request: its path says what it is for ([`route`]), its head whose it is ([`who`]). In `observe` its bytes go on
-//! untouched ([`forward`]). In `prepend` and `replace` the conversation's frozen prompt ([`words`]) is put in before
-//! ([`splice`]). While the answer passes ([`flight`]), somebody looks at it; when it is over, it is noted ([`record`]).
+//! A request is matched by its path ([`route`]) and its client identified by its headers ([`client_identity`]). In
+//! `observe` it is forwarded unchanged ([`forward`]). In `prepend` and `replace` the conversation's frozen prompt
+//! ([`prompt_cache`]) is injected first ([`inject_prompt`]). The response is inspected while it is streamed ([`in_flight`])
+//! and then recorded ([`record`]).
 
 pub(crate) mod body;
 mod budgets;
+mod client_identity;
 pub(crate) mod exchange;
-mod flight;
 mod form;
 mod forward;
 mod headers;
-mod incoming;
+mod in_flight;
+mod inject_prompt;
 mod key_mask;
 mod percent_encoding;
+mod prompt_cache;
 pub(crate) mod record;
 mod refusal;
+mod request_body;
 pub(crate) mod route;
 pub(crate) mod scan;
-mod splice;
 mod upstream;
-mod who;
-mod words;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::response::Response;
 use bytes::Bytes;
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_core::api_token::ProxyMode;
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
@@ -39,157 +40,182 @@ use foreword_workspace::config::Config;
 use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode};
 use hyper::body::Incoming;
+use tokio::time::Instant;
 
 use self::body::RequestBody;
-pub(crate) use self::budgets::Budgets;
-use self::exchange::{Exchange, Outcome, Payer};
-use self::flight::Flight;
-use self::forward::{Outgoing, Waits, forward};
-use self::record::Tapped;
+use self::budgets::check_budgets;
+use self::client_identity::ClientIdentity;
+use self::exchange::{Exchange, ExchangeOutcome, Payer};
+use self::forward::{UpstreamRequest, UpstreamTimeouts, forward};
+use self::in_flight::InFlight;
+use self::inject_prompt::ClientPrompt;
+pub(crate) use self::prompt_cache::PromptCache;
+use self::record::AnswerSummary;
 use self::refusal::refusal;
-use self::route::{NoRoute, Target};
-use self::splice::Theirs;
+use self::route::{DropInRoute, NoRoute, Target};
 use self::upstream::Upstream;
 pub(crate) use self::upstream::Upstreams;
-use self::who::Who;
-pub(crate) use self::words::KeptWords;
 use crate::app::App;
-use crate::auth::limits::Admitted;
-use crate::body_clock::Timed;
+use crate::auth::limits::TurnPermit;
+use crate::body_timeout::TimeoutBody;
+use crate::middleware::request_id;
 use crate::problem::Problem;
-use crate::request_id;
 
-/// Whose endpoint a path belongs to, if it is a drop-in endpoint.
+/// The dialect of a drop-in endpoint's path.
 pub(crate) fn endpoint(path: &str) -> Option<WireDialect> {
     route::dialect(path).map(|(dialect, _)| dialect)
 }
 
-/// Answers a request to a drop-in endpoint.
+/// Handles a request to one of the drop-in endpoints `routes`.
 pub(crate) async fn answer(
     app: &App,
+    routes: &[DropInRoute],
     dialect: WireDialect,
     peer: SocketAddr,
-    request: Request<Timed<Incoming>>,
+    request: Request<TimeoutBody<Incoming>>,
 ) -> Response {
-    let (came, request_id) = (Instant::now(), request_id::fresh(app));
+    let (received, request_id) = (Instant::now(), request_id::generate(app));
     let (head, body) = request.into_parts();
-    app.agent.attend().await;
+    app.agent.refresh_workspace().await;
     let config = app.config();
     let (mut mode, mut reader) = (None, Trust::Public);
-    let answer = match enter(app, &config, dialect, (peer, &head), &mut reader).await {
-        Ok(mut entered) => {
-            entered.spent = came.elapsed();
-            mode = Some(entered.mode(&config));
-            pass(app, &config, entered, (&head, body, &request_id)).await
+    let admitted = match target(routes, dialect, &head) {
+        Ok(target) => admit(app, &config, target, peer, &head, &mut reader).await,
+        Err(problem) => Err(problem),
+    };
+    let answer = match admitted {
+        Ok(mut admitted_request) => {
+            admitted_request.spent = received.elapsed();
+            mode = Some(admitted_request.mode(&config));
+            forward_request(app, &config, admitted_request, &head, body, &request_id).await
         }
         Err(problem) => {
-            incoming::drain(body, &head.headers).await;
+            request_body::drain(body, &head.headers).await;
             Err(problem)
         }
     };
     let response = match answer {
-        Ok(response) => forward::named(response, &request_id),
+        Ok(response) => forward::add_request_id(response, &request_id),
         Err(problem) => refusal(dialect, &problem.shown_at(reader), &request_id),
     };
     app.traffic.proxied(dialect, mode, response.status());
     response
 }
 
-/// A request that was let in, before its body is looked at.
-struct Entered<'a> {
+/// A request that was authenticated and admitted. Its body is not read yet.
+struct AdmittedRequest<'a> {
     target: Target<'a>,
-    who: Who,
+    identity: ClientIdentity,
     payer: Payer,
-    admitted: Option<Admitted>,
+    admitted: Option<TurnPermit>,
     upstream: Arc<Upstream>,
     headers: HeaderMap,
-    occasion: Option<Occasion>,
-    /// The time that took.
+    occasion: Option<TurnOrigin>,
+    /// The time spent so far.
     spent: Duration,
 }
 
-impl Entered<'_> {
-    /// What is done with it: what belongs to no conversation passes as it is.
+impl AdmittedRequest<'_> {
+    /// The mode. Requests that are not part of a conversation are always observed.
     fn mode(&self, config: &Config) -> ProxyMode {
-        if self.target.route.is_turn() { self.who.mode(config) } else { ProxyMode::Observe }
+        if self.target.route.is_turn() { self.identity.mode(config) } else { ProxyMode::Observe }
     }
 }
 
-async fn enter<'a>(
+async fn admit<'a>(
     app: &App,
     config: &Arc<Config>,
-    dialect: WireDialect,
-    (peer, head): (SocketAddr, &'a Parts),
+    target: Target<'a>,
+    peer: SocketAddr,
+    head: &Parts,
     reader: &mut Trust,
-) -> Result<Entered<'a>, Problem> {
-    let target = target(dialect, head)?;
-    let who = who::who(app, config, dialect, (peer, &head.headers)).await?;
-    let occasion = occasion(&who, config, &head.headers)?;
-    *reader = who.trust(config, &head.headers, occasion.as_ref());
+) -> Result<AdmittedRequest<'a>, Problem> {
+    let dialect = target.dialect;
+    let identity = client_identity::resolve(app, config, dialect, peer, &head.headers).await?;
+    let occasion = occasion(&identity, config, &head.headers)?;
+    *reader = identity.trust(config, &head.headers, occasion.as_ref());
     let upstream = app.upstreams.find(dialect, config, &*app.secrets)?;
-    let headers = outgoing_headers(&who, &upstream, &head.headers)?;
-    let admitted = admitted(app, config, &who, target)?;
-    let payer = who.payer(config, &head.headers, occasion.as_ref());
-    Ok(Entered { target, who, payer, admitted, upstream, headers, occasion, spent: Duration::ZERO })
+    let headers = outgoing_headers(&identity, &upstream, &head.headers)?;
+    let admitted = admitted(app, config, &identity, target)?;
+    let payer = identity.payer(config, &head.headers, occasion.as_ref());
+    Ok(AdmittedRequest {
+        target,
+        identity,
+        payer,
+        admitted,
+        upstream,
+        headers,
+        occasion,
+        spent: Duration::ZERO,
+    })
 }
 
-async fn pass(
+async fn forward_request(
     app: &App,
     config: &Config,
-    entered: Entered<'_>,
-    (head, body, request_id): (&Parts, Timed<Incoming>, &str),
+    admitted_request: AdmittedRequest<'_>,
+    head: &Parts,
+    body: TimeoutBody<Incoming>,
+    request_id: &str,
 ) -> Result<Response, Problem> {
-    let mode = entered.mode(config);
-    let Entered { target, who, payer, admitted, upstream, headers, occasion, spent } = entered;
-    let body = incoming::collect(body, &head.headers, who.largest_body(config)).await?;
+    let mode = admitted_request.mode(config);
+    let AdmittedRequest { target, identity, payer, admitted, upstream, headers, occasion, spent } =
+        admitted_request;
+    let body = request_body::collect(body, &head.headers, identity.max_body_bytes(config)).await?;
     let began = Instant::now();
-    let mut exchange = exchange(app, (payer, &upstream), target, (mode, request_id));
-    exchange.named = headers::text(&head.headers, "x-foreword-conversation").map(Into::into);
+    let mut exchange = exchange(app, payer, &upstream, target, mode, request_id);
+    exchange.client_name = headers::text(&head.headers, "x-foreword-conversation").map(Into::into);
     if target.route.costs() {
-        app.budgets.check(app, &exchange.payer, None).await?;
+        check_budgets(app, &exchange.payer, None).await?;
     }
-    let body = match (Theirs::of(mode), occasion) {
-        (Some(theirs), Some(occasion)) => {
-            let with = With { app, dialect: target.dialect, theirs, provider: &upstream.name };
-            Box::pin(with_our_words(with, occasion, body, &mut exchange)).await?
+    let body = match (ClientPrompt::of(mode), occasion) {
+        (Some(client_prompt), Some(occasion)) => {
+            let injection =
+                Injection { app, dialect: target.dialect, client_prompt, provider: &upstream.name };
+            Box::pin(inject_prompt(injection, occasion, body, &mut exchange)).await?
         }
         _ => body,
     };
     exchange.request = body.clone();
     exchange.overhead = spent;
     let conversation = exchange.conversation.clone();
-    let outgoing = Outgoing {
+    let outgoing = UpstreamRequest {
         uri: upstream.uri(target.rest, headers::without_tokens(head.uri.query()).as_deref())?,
         retries: forward::retries(&head.headers, config.proxy.max_retries),
         policy: &config.retry,
-        waits: Waits::of(&head.headers, &config.proxy),
+        timeouts: UpstreamTimeouts::of(&head.headers, &config.proxy),
         method: head.method.clone(),
         headers,
         body,
     };
-    let flight = Flight::new(app, exchange, began).holding(admitted);
-    let response = forward(app, (&upstream, target.dialect), outgoing, flight).await?;
-    Ok(joined(response, conversation.as_ref()))
+    let in_flight = InFlight::new(app, exchange, began).with_permit(admitted);
+    let response = forward(app, &upstream, target.dialect, outgoing, in_flight).await?;
+    Ok(add_conversation_header(response, conversation.as_ref()))
 }
 
-fn target(dialect: WireDialect, head: &Parts) -> Result<Target<'_>, Problem> {
+fn target<'a>(routes: &[DropInRoute], dialect: WireDialect, head: &'a Parts) -> Result<Target<'a>, Problem> {
     let (_, rest) = route::dialect(head.uri.path()).unwrap_or((dialect, ""));
     let path = || foreword_prompt::untrusted::display_line(head.uri.path(), 120);
-    route::target(dialect, &head.method, rest).map_err(|error| match error {
-        NoRoute::Unknown => {
-            Problem::not_found("route", &path()).help(format!("there are {}", route::known(dialect)))
-        }
+    route::target(routes, dialect, &head.method, rest).map_err(|error| match error {
+        NoRoute::Unknown => Problem::not_found("route", &path())
+            .help(format!("there are {}", route::supported(routes, dialect))),
         NoRoute::Method(wanted) => Problem::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
-            format!("`{}` takes only {wanted}", path()),
+            format!("`{}` only accepts {wanted}", path()),
         ),
     })
 }
 
-/// Counts the request, and takes a turn if a model is asked. Whoever pays with a key of their own is not counted.
-fn admitted(app: &App, config: &Config, who: &Who, target: Target<'_>) -> Result<Option<Admitted>, Problem> {
-    let (Who::Caller(caller), limits) = (who, &config.server.limits) else { return Ok(None) };
+/// Counts the request against the rate limit, and takes a turn permit if it calls a model. Clients with their own
+/// provider key are not limited.
+fn admitted(
+    app: &App,
+    config: &Config,
+    identity: &ClientIdentity,
+    target: Target<'_>,
+) -> Result<Option<TurnPermit>, Problem> {
+    let (ClientIdentity::Caller(caller), limits) = (identity, &config.server.limits) else { return Ok(None) };
     if target.route.costs() {
         return Ok(Some(app.limits.admit(caller.api_token(), limits)?));
     }
@@ -197,39 +223,49 @@ fn admitted(app: &App, config: &Config, who: &Who, target: Target<'_>) -> Result
     Ok(None)
 }
 
-/// The client's headers without what is not the provider's business, and the credential that opens its door.
-fn outgoing_headers(who: &Who, upstream: &Upstream, headers: &HeaderMap) -> Result<HeaderMap, Problem> {
+/// The client's headers for the provider, and the owner's credentials.
+fn outgoing_headers(
+    identity: &ClientIdentity,
+    upstream: &Upstream,
+    headers: &HeaderMap,
+) -> Result<HeaderMap, Problem> {
     let mut outgoing = headers::to_provider(headers);
-    match who {
-        Who::Caller(_) => {
+    match identity {
+        ClientIdentity::Caller(_) => {
             for (name, value) in upstream.credentials()? {
-                headers::put(&mut outgoing, name, value);
+                headers::set_owner_header(&mut outgoing, name, value);
             }
         }
-        Who::Own { key: (name, value), .. } => {
+        ClientIdentity::ProviderKey { key: (name, value), .. } => {
             outgoing.insert(name.clone(), value.clone());
         }
     }
     Ok(outgoing)
 }
 
-/// The occasion a caller speaks on. Whoever says who somebody is without being allowed to is refused in every mode.
-fn occasion(who: &Who, config: &Config, headers: &HeaderMap) -> Result<Option<Occasion>, Problem> {
-    match who {
-        Who::Caller(caller) => {
-            let is_said = who.mode(config) != ProxyMode::Observe
-                || words::SAYS.iter().any(|name| headers.contains_key(*name));
-            is_said.then(|| words::occasion(caller, config, headers)).transpose()
+/// The occasion of the request. Asserting another user without permission is refused in every mode.
+fn occasion(
+    identity: &ClientIdentity,
+    config: &Config,
+    headers: &HeaderMap,
+) -> Result<Option<TurnOrigin>, Problem> {
+    match identity {
+        ClientIdentity::Caller(caller) => {
+            let is_needed = identity.mode(config) != ProxyMode::Observe
+                || prompt_cache::ASSERTION_HEADERS.iter().any(|name| headers.contains_key(*name));
+            is_needed.then(|| prompt_cache::occasion(caller, config, headers)).transpose()
         }
-        Who::Own { .. } => Ok(None),
+        ClientIdentity::ProviderKey { .. } => Ok(None),
     }
 }
 
 fn exchange(
     app: &App,
-    (payer, upstream): (Payer, &Upstream),
+    payer: Payer,
+    upstream: &Upstream,
     target: Target<'_>,
-    (mode, request_id): (ProxyMode, &str),
+    mode: ProxyMode,
+    request_id: &str,
 ) -> Exchange {
     Exchange {
         payer,
@@ -237,7 +273,7 @@ fn exchange(
         dialect: target.dialect,
         provider: Arc::clone(&upstream.name),
         mode,
-        named: None,
+        client_name: None,
         conversation: None,
         epoch: None,
         request_id: request_id.to_owned(),
@@ -248,46 +284,46 @@ fn exchange(
         overhead: Duration::ZERO,
         status: None,
         upstream_request_id: None,
-        outcome: Outcome::ClientWentAway,
+        outcome: ExchangeOutcome::ClientDisconnected,
         retries: 0,
-        tapped: Tapped::default(),
+        summary: AnswerSummary::default(),
     }
 }
 
-/// What our words are put in for.
+/// The arguments of [`inject_prompt`].
 #[derive(Clone, Copy)]
-struct With<'a> {
+struct Injection<'a> {
     app: &'a App,
     dialect: WireDialect,
-    theirs: Theirs,
+    client_prompt: ClientPrompt,
     provider: &'a str,
 }
 
-/// The body with our words in it; says in `exchange` which conversation and epoch they are of.
-async fn with_our_words(
-    With { app, dialect, theirs, provider }: With<'_>,
-    mut occasion: Occasion,
+/// Injects the conversation's prompt into the body. Sets the conversation and epoch of `exchange`.
+async fn inject_prompt(
+    Injection { app, dialect, client_prompt, provider }: Injection<'_>,
+    mut occasion: TurnOrigin,
     bytes: Bytes,
     exchange: &mut Exchange,
 ) -> Result<Bytes, Problem> {
-    let unusable =
-        |detail: String| Problem::bad_request("bad_body", format!("the body can't be used: {detail}"));
+    let unusable = |detail: String| Problem::bad_request("bad_body", format!("invalid body: {detail}"));
     let body = RequestBody::read(&bytes).map_err(|error| unusable(error.to_string()))?;
-    let Some(model) = body.model() else { return Err(unusable("`model` is missing or no text".to_owned())) };
+    let Some(model) = body.model() else {
+        return Err(unusable("`model` is missing or not a string".to_owned()));
+    };
     form::check(&body, dialect).map_err(|error| unusable(error.to_string()))?;
-    occasion.model = Some(format!("{provider}/{model}").into());
-    let named = exchange.named.as_deref();
-    let conversation = app.recording.thread(app, &exchange.payer, dialect, (&body, named)).await?;
-    app.budgets.check(app, &exchange.payer, Some(&conversation)).await?;
-    let ours = app.kept_words.find(app, dialect, (&conversation, occasion)).await?;
-    let spliced =
-        splice::splice(&body, dialect, &ours.words, theirs).map_err(|error| unusable(error.to_string()))?;
-    (exchange.conversation, exchange.epoch) = (Some(conversation), Some(ours.epoch));
-    Ok(spliced.into())
+    occasion.speaker.model = Some(format!("{provider}/{model}").into());
+    let client_name = exchange.client_name.as_deref();
+    let conversation = app.recording.thread(app, &exchange.payer, dialect, &body, client_name).await?;
+    check_budgets(app, &exchange.payer, Some(&conversation)).await?;
+    let prompt = app.prompt_cache.find(app, dialect, &conversation, occasion).await?;
+    let injected = inject_prompt::inject(&body, dialect, &prompt.blocks, client_prompt)
+        .map_err(|error| unusable(error.to_string()))?;
+    (exchange.conversation, exchange.epoch) = (Some(conversation), Some(prompt.epoch));
+    Ok(injected.into())
 }
 
-/// Tells the client which conversation its request has joined.
-fn joined(mut response: Response, conversation: Option<&ConversationId>) -> Response {
+fn add_conversation_header(mut response: Response, conversation: Option<&ConversationId>) -> Response {
     let value = conversation.and_then(|conversation| conversation.as_str().parse().ok());
     if let Some(value) = value {
         response.headers_mut().insert("x-foreword-conversation", value);

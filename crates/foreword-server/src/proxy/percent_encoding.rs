@@ -1,9 +1,9 @@
-//! Percent-encoded text, as paths and queries have it.
+//! Percent-decoding.
 
 use std::borrow::Cow;
 
-/// The text with `%2F` as `/`, and so on. A percent sign without two hexadecimal digits stays.
-pub(crate) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
+/// Decodes `%2F` to `/` and so on. Keeps a percent sign without two hexadecimal digits.
+pub(crate) fn decode(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.contains(&b'%') {
         return Cow::Borrowed(text);
     }
@@ -40,7 +40,7 @@ mod tests {
             ("100%", "100%"),
             ("%zz%4", "%zz%4"),
         ] {
-            assert_eq!(&*decoded(text.as_bytes()), expected.as_bytes());
+            assert_eq!(&*decode(text.as_bytes()), expected.as_bytes());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A refusal of ours in the form the client's library knows from its provider, so that it raises what it always raises.
+//! Errors of this server in the provider's format, so that client libraries raise their usual exceptions.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -7,14 +7,12 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::json;
 
 use crate::problem::Problem;
-use crate::response_headers::protect;
+use crate::response_headers::set_security_headers;
 
-/// Our name for a request, as clients are told it.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-foreword-request-id");
-/// The sign that says which of our problems it is.
+/// The code of the problem.
 const CODE: HeaderName = HeaderName::from_static("x-foreword-error");
 
-/// The answer that refuses a request.
 pub(crate) fn refusal(dialect: WireDialect, problem: &Problem, request_id: &str) -> Response {
     let message = match problem.advice() {
         Some(advice) => format!("foreword: {}; {advice}", problem.detail()),
@@ -38,9 +36,9 @@ pub(crate) fn refusal(dialect: WireDialect, problem: &Problem, request_id: &str)
     let words = [(REQUEST_ID, request_id), (CODE, problem.code())];
     headers
         .extend(words.into_iter().filter_map(|(name, word)| Some((name, HeaderValue::from_str(word).ok()?))));
-    protect(headers);
+    set_security_headers(headers);
     if status == StatusCode::INTERNAL_SERVER_ERROR {
-        // Such as a key that is missing: libraries would try again what only the owner can mend.
+        // Such as a missing key, which a retry can't fix.
         headers.insert("x-should-retry", HeaderValue::from_static("false"));
     }
     if let Some(seconds) = problem.seconds() {
@@ -49,7 +47,7 @@ pub(crate) fn refusal(dialect: WireDialect, problem: &Problem, request_id: &str)
     response
 }
 
-/// What the provider calls an error of that status.
+/// The provider's error type for a status.
 fn kind(dialect: WireDialect, status: StatusCode) -> &'static str {
     match (dialect, status.as_u16()) {
         (WireDialect::Anthropic, 401) => "authentication_error",

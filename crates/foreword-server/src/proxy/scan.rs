@@ -1,77 +1,71 @@
-//! Finds the parts of a JSON text without reading it: where the members of an object and the items of an array begin and
-//! end. Long texts are skipped at the speed of memory, and nothing is copied. Of a text that is no JSON it may say that it
-//! found parts; whoever answers it will say what is wrong with it. It never looks outside the text and never panics.
+//! Locates the members of JSON objects and the items of arrays without parsing their values. Skips long strings with
+//! SIMD and copies nothing. Accepts some invalid JSON, which the provider will reject. Never reads out of bounds and
+//! never panics.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// How deep values may be nested in one another: as deep as the usual readers go.
-const DEEPEST: u32 = 127;
+/// The maximum nesting depth, as in common parsers.
+const MAX_DEPTH: u32 = 127;
 
-/// Why a text could not be taken apart.
+/// Why a text can't be scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotRead {
-    /// It is something else than a JSON object.
-    #[error("it is no JSON object")]
-    NoObject,
-    /// It is no JSON from there on.
-    #[error("it is no JSON from byte {0} on")]
-    Broken(usize),
-    /// Its values are nested too deep.
-    #[error("its values are nested more than {DEEPEST} deep")]
+pub(crate) enum ScanError {
+    #[error("it is not a JSON object")]
+    NotAnObject,
+    /// Invalid JSON at this byte.
+    #[error("invalid JSON at byte {0}")]
+    InvalidJson(usize),
+    #[error("values are nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
 }
 
-/// One member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member<'a> {
-    /// Its name.
     pub(crate) key: Cow<'a, str>,
-    /// Where its value is, in the whole text.
+    /// The range of its value in the whole text.
     pub(crate) value: Range<usize>,
 }
 
-/// The members of the object that begins at `object.start`, which is a `{`.
+/// The members of the object at `object.start`.
 pub(crate) fn members<'a>(bytes: &'a [u8], object: &Range<usize>) -> Members<'a> {
     let bytes = &bytes[..object.end.min(bytes.len())];
     Members(Parts { bytes, at: object.start, state: opened(bytes, object.start, b'{') })
 }
 
-/// The items of the array that begins at `array.start`, which is a `[`.
+/// The items of the array at `array.start`.
 pub(crate) fn items<'a>(bytes: &'a [u8], array: &Range<usize>) -> Items<'a> {
     let bytes = &bytes[..array.end.min(bytes.len())];
     Items(Parts { bytes, at: array.start, state: opened(bytes, array.start, b'[') })
 }
 
-/// The members of an object, in their order.
 pub(crate) struct Members<'a>(Parts<'a>);
 
-/// The items of an array, in their order.
 pub(crate) struct Items<'a>(Parts<'a>);
 
 impl<'a> Members<'a> {
-    /// Where the object ends, once all its members have been seen.
+    /// The end of the object, after the last member was read.
     pub(crate) fn end(&self) -> usize {
         self.0.at
     }
 
-    /// The next member, where `end` finds the end of its value, given its name and where that begins.
+    /// The next member; `end` finds the end of its value from its name and start.
     pub(crate) fn next_with(
         &mut self,
-        end: impl FnOnce(&'a [u8], &str, usize) -> Result<usize, NotRead>,
-    ) -> Option<Result<Member<'a>, NotRead>> {
+        end: impl FnOnce(&'a [u8], &str, usize) -> Result<usize, ScanError>,
+    ) -> Option<Result<Member<'a>, ScanError>> {
         self.0.next(b'}', |bytes, at| {
             let key_end = if bytes.get(at) == Some(&b'"') {
                 end_of_string(bytes, at)?
             } else {
-                return Err(NotRead::Broken(at));
+                return Err(ScanError::InvalidJson(at));
             };
-            let key = text(&bytes[at..key_end]).ok_or(NotRead::Broken(at))?;
-            let colon = after_space(bytes, key_end);
+            let key = text(&bytes[at..key_end]).ok_or(ScanError::InvalidJson(at))?;
+            let colon = skip_whitespace(bytes, key_end);
             if bytes.get(colon) != Some(&b':') {
-                return Err(NotRead::Broken(colon));
+                return Err(ScanError::InvalidJson(colon));
             }
-            let start = after_space(bytes, colon + 1);
+            let start = skip_whitespace(bytes, colon + 1);
             let value = start..end(bytes, &key, start)?;
             Ok((value.end, Member { key, value }))
         })
@@ -79,19 +73,19 @@ impl<'a> Members<'a> {
 }
 
 impl Items<'_> {
-    /// Where the array ends, once all its items have been seen.
+    /// The end of the array, after the last item was read.
     pub(crate) fn end(&self) -> usize {
         self.0.at
     }
 
-    /// Whether all of them have been seen, and nothing was wrong with them.
+    /// Whether all items were read without an error.
     pub(crate) fn is_whole(&self) -> bool {
         self.0.state == State::Done
     }
 }
 
 impl<'a> Iterator for Members<'a> {
-    type Item = Result<Member<'a>, NotRead>;
+    type Item = Result<Member<'a>, ScanError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_with(|bytes, _, start| end_of_value(bytes, start))
@@ -99,7 +93,7 @@ impl<'a> Iterator for Members<'a> {
 }
 
 impl Iterator for Items<'_> {
-    type Item = Result<Range<usize>, NotRead>;
+    type Item = Result<Range<usize>, ScanError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.0.next(b']', |bytes, start| {
@@ -109,7 +103,7 @@ impl Iterator for Items<'_> {
     }
 }
 
-/// What stands between two brackets, with commas between.
+/// The comma-separated parts between two brackets.
 struct Parts<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -120,13 +114,13 @@ struct Parts<'a> {
 enum State {
     /// At the opening bracket.
     Opened,
-    /// Behind a part.
+    /// After a part.
     Behind,
     /// At the end.
     Done,
-    /// Where it can't be read any further.
+    /// After an error.
     Broken,
-    /// It is no such value at all.
+    /// Not such a value.
     Refused,
 }
 
@@ -138,13 +132,13 @@ impl<'a> Parts<'a> {
     fn next<T>(
         &mut self,
         close: u8,
-        part: impl FnOnce(&'a [u8], usize) -> Result<(usize, T), NotRead>,
-    ) -> Option<Result<T, NotRead>> {
+        part: impl FnOnce(&'a [u8], usize) -> Result<(usize, T), ScanError>,
+    ) -> Option<Result<T, ScanError>> {
         let read = match self.state {
             State::Done | State::Broken => return None,
-            State::Refused => Err(NotRead::Broken(self.at)),
+            State::Refused => Err(ScanError::InvalidJson(self.at)),
             State::Opened => self.first(close),
-            State::Behind => self.further(close),
+            State::Behind => self.following(close),
         };
         let found = match read {
             Ok(Some(start)) => part(self.bytes, start),
@@ -165,9 +159,9 @@ impl<'a> Parts<'a> {
         Some(Ok(found))
     }
 
-    /// Where the first part begins, if there is one.
-    fn first(&mut self, close: u8) -> Result<Option<usize>, NotRead> {
-        let at = after_space(self.bytes, self.at + 1);
+    /// The start of the first part, if any.
+    fn first(&mut self, close: u8) -> Result<Option<usize>, ScanError> {
+        let at = skip_whitespace(self.bytes, self.at + 1);
         if self.bytes.get(at) == Some(&close) {
             self.at = at + 1;
             return Ok(None);
@@ -175,28 +169,28 @@ impl<'a> Parts<'a> {
         Ok(Some(at))
     }
 
-    /// Where the next part begins, if there is one.
-    fn further(&mut self, close: u8) -> Result<Option<usize>, NotRead> {
-        let at = after_space(self.bytes, self.at);
+    /// The start of the next part, if any.
+    fn following(&mut self, close: u8) -> Result<Option<usize>, ScanError> {
+        let at = skip_whitespace(self.bytes, self.at);
         match self.bytes.get(at) {
-            Some(b',') => Ok(Some(after_space(self.bytes, at + 1))),
+            Some(b',') => Ok(Some(skip_whitespace(self.bytes, at + 1))),
             Some(byte) if *byte == close => {
                 self.at = at + 1;
                 Ok(None)
             }
-            _ => Err(NotRead::Broken(at)),
+            _ => Err(ScanError::InvalidJson(at)),
         }
     }
 }
 
-/// The first byte from `at` on that is no space.
-pub(crate) fn after_space(bytes: &[u8], at: usize) -> usize {
+/// The index of the first non-whitespace byte from `at` on.
+pub(crate) fn skip_whitespace(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     let spaces = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).count();
     at + spaces
 }
 
-/// What a JSON string says, quotes included in `bytes`.
+/// The value of a JSON string; `bytes` includes the quotes.
 pub(crate) fn text(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let inside = bytes.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if memchr::memchr(b'\\', inside).is_none() {
@@ -205,8 +199,8 @@ pub(crate) fn text(bytes: &[u8]) -> Option<Cow<'_, str>> {
     serde_json::from_slice(bytes).ok().map(Cow::Owned)
 }
 
-/// Where the value ends that begins at `at`.
-pub(crate) fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, NotRead> {
+/// The end of the value at `at`.
+pub(crate) fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, ScanError> {
     match bytes.get(at) {
         Some(b'"') => end_of_string(bytes, at),
         Some(b'{' | b'[') => end_of_nested(bytes, at),
@@ -214,12 +208,12 @@ pub(crate) fn end_of_value(bytes: &[u8], at: usize) -> Result<usize, NotRead> {
         Some(b'f') => end_of_word(bytes, at, b"false"),
         Some(b'n') => end_of_word(bytes, at, b"null"),
         Some(b'-' | b'0'..=b'9') => Ok(end_of_number(bytes, at)),
-        _ => Err(NotRead::Broken(at)),
+        _ => Err(ScanError::InvalidJson(at)),
     }
 }
 
-fn end_of_word(bytes: &[u8], at: usize, word: &[u8]) -> Result<usize, NotRead> {
-    if bytes[at..].starts_with(word) { Ok(at + word.len()) } else { Err(NotRead::Broken(at)) }
+fn end_of_word(bytes: &[u8], at: usize, word: &[u8]) -> Result<usize, ScanError> {
+    if bytes[at..].starts_with(word) { Ok(at + word.len()) } else { Err(ScanError::InvalidJson(at)) }
 }
 
 fn end_of_number(bytes: &[u8], at: usize) -> usize {
@@ -227,25 +221,25 @@ fn end_of_number(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(is_digit).count()
 }
 
-/// Where the string ends whose quote is at `at`. Quotes are looked for, and the backslashes before one are counted: texts
-/// have many escaped line ends and few escaped quotes.
-fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, NotRead> {
+/// The end of the string whose opening quote is at `at`. Searches for quotes and counts the backslashes before them,
+/// since escaped quotes are rare.
+fn end_of_string(bytes: &[u8], at: usize) -> Result<usize, ScanError> {
     let start = at + 1;
     let mut from = start;
     while let Some(found) = memchr::memchr(b'"', bytes.get(from..).unwrap_or_default()) {
         let quote = from + found;
-        // What is before `from` is a quote or the beginning, so none is counted twice.
+        // The byte before `from` is a quote or the start, so no backslash is counted twice.
         let escapes = bytes[from..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
         from = quote + 1;
         if escapes % 2 == 0 {
             return Ok(from);
         }
     }
-    Err(NotRead::Broken(at))
+    Err(ScanError::InvalidJson(at))
 }
 
-/// Where the object or array ends that begins at `at`. Which brackets are open is kept as bits.
-fn end_of_nested(bytes: &[u8], mut at: usize) -> Result<usize, NotRead> {
+/// The end of the object or array at `at`. Open brackets are tracked as bits.
+fn end_of_nested(bytes: &[u8], mut at: usize) -> Result<usize, ScanError> {
     let (mut open, mut depth) = (0_u128, 0_u32);
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -254,15 +248,15 @@ fn end_of_nested(bytes: &[u8], mut at: usize) -> Result<usize, NotRead> {
                 continue;
             }
             b'{' | b'[' => {
-                if depth == DEEPEST {
-                    return Err(NotRead::TooDeep);
+                if depth == MAX_DEPTH {
+                    return Err(ScanError::TooDeep);
                 }
                 open = (open << 1) | u128::from(*byte == b'{');
                 depth += 1;
             }
             b'}' | b']' => {
                 if (open & 1 == 1) != (*byte == b'}') {
-                    return Err(NotRead::Broken(at));
+                    return Err(ScanError::InvalidJson(at));
                 }
                 open >>= 1;
                 depth -= 1;
@@ -274,14 +268,14 @@ fn end_of_nested(bytes: &[u8], mut at: usize) -> Result<usize, NotRead> {
         }
         at += 1;
     }
-    Err(NotRead::Broken(at))
+    Err(ScanError::InvalidJson(at))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn keys(text: &str) -> Result<Vec<(String, String)>, NotRead> {
+    fn keys(text: &str) -> Result<Vec<(String, String)>, ScanError> {
         let all = 0..text.len();
         members(text.as_bytes(), &all)
             .map(|member| member.map(|member| (member.key.into_owned(), text[member.value].to_owned())))
@@ -289,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_whatever_is_in_them() {
+    fn members_with_any_value_are_found() {
         let check = |text: &str, expected: &[(&str, &str)]| {
             let expected: Vec<_> = expected.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
             assert_eq!(keys(text), Ok(expected), "{text}");
@@ -309,22 +303,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused_where_it_breaks() {
-        let check = |text: &str, expected: NotRead| assert_eq!(keys(text), Err(expected), "{text}");
-        check("", NotRead::Broken(0));
-        check("[]", NotRead::Broken(0));
-        check("{", NotRead::Broken(1));
-        check(r#"{"a"}"#, NotRead::Broken(4));
-        check(r#"{"a":}"#, NotRead::Broken(5));
-        check(r#"{"a":1"#, NotRead::Broken(6));
-        check(r#"{"a":1,}"#, NotRead::Broken(7));
-        check(r#"{"a":1 "b":2}"#, NotRead::Broken(7));
-        check(r#"{"a":[}}"#, NotRead::Broken(6));
-        check(r#"{"a":"\"}"#, NotRead::Broken(5));
-        check(r#"{"\ud800":1}"#, NotRead::Broken(1));
-        check(r#"{"a":nul}"#, NotRead::Broken(5));
+    fn invalid_json_is_refused_with_its_position() {
+        let check = |text: &str, expected: ScanError| assert_eq!(keys(text), Err(expected), "{text}");
+        check("", ScanError::InvalidJson(0));
+        check("[]", ScanError::InvalidJson(0));
+        check("{", ScanError::InvalidJson(1));
+        check(r#"{"a"}"#, ScanError::InvalidJson(4));
+        check(r#"{"a":}"#, ScanError::InvalidJson(5));
+        check(r#"{"a":1"#, ScanError::InvalidJson(6));
+        check(r#"{"a":1,}"#, ScanError::InvalidJson(7));
+        check(r#"{"a":1 "b":2}"#, ScanError::InvalidJson(7));
+        check(r#"{"a":[}}"#, ScanError::InvalidJson(6));
+        check(r#"{"a":"\"}"#, ScanError::InvalidJson(5));
+        check(r#"{"\ud800":1}"#, ScanError::InvalidJson(1));
+        check(r#"{"a":nul}"#, ScanError::InvalidJson(5));
         let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
         assert!(keys(&deep(127)).is_ok());
-        check(&deep(128), NotRead::TooDeep);
+        check(&deep(128), ScanError::TooDeep);
     }
 }

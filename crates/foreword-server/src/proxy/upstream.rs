@@ -1,12 +1,13 @@
-//! The providers behind the endpoints: where each is, with which key and headers it is spoken to, and the connections that
-//! are kept to it. Made once for a configuration, so that a request finds everything ready.
+//! The configured providers of the drop-in endpoints: address, credentials and connection pool. Created once per
+//! configuration.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use foreword_core::provider::{KeySource, Provider, WireDialect};
+use foreword_tls::TlsError;
 use foreword_workspace::config::Config;
 use http::{HeaderName, HeaderValue, Uri, header};
 use http_body_util::Full;
@@ -14,53 +15,50 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use parking_lot::Mutex;
 
 use super::key_mask::ProviderKeys;
 use crate::app::Secrets;
 use crate::problem::Problem;
 
-/// How long a connection is kept that nobody uses.
-const KEPT: Duration = Duration::from_secs(60);
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Whoever speaks to providers.
 pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// A provider, ready to be spoken to.
+/// A provider, ready for requests.
 pub(crate) struct Upstream {
     pub(crate) name: Arc<str>,
     pub(crate) client: HttpClient,
-    /// The address up to and with `/v1`.
+    /// The base URL including `/v1`.
     base: String,
     key: Key,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// The keys of all providers, which no client gets to see.
+    /// The keys of all providers, which are masked in responses.
     pub(crate) keys: ProviderKeys,
 }
 
 enum Key {
     None,
     Ready(HeaderName, HeaderValue),
-    /// The variable it should be in.
+    /// The environment variable of the key is not set.
     Missing(String),
     Unusable,
 }
 
 impl Upstream {
-    /// Where a request for `rest` goes.
+    /// The URI of a request.
     pub(crate) fn uri(&self, rest: &str, query: Option<&str>) -> Result<Uri, Problem> {
         let uri = match query {
             Some(query) => format!("{}/{rest}?{query}", self.base),
             None => format!("{}/{rest}", self.base),
         };
         uri.parse().map_err(|_| {
-            let detail = format!("`providers.{}.base_url` is no address", self.name);
+            let detail = format!("`providers.{}.base_url` is not a valid URL", self.name);
             not_configured(detail, "write it as `https://api.example.com/v1`")
         })
     }
 
-    /// The headers that open the provider's door in the owner's name.
+    /// The headers with the owner's credentials.
     pub(crate) fn credentials(&self) -> Result<impl Iterator<Item = (&HeaderName, &HeaderValue)>, Problem> {
         let key = match &self.key {
             Key::None => None,
@@ -71,68 +69,69 @@ impl Upstream {
                 return Err(not_configured(detail, help));
             }
             Key::Unusable => {
-                let detail =
-                    format!("the key of the provider `{}` has characters that no header can hold", self.name);
+                let detail = format!(
+                    "the key of the provider `{}` contains characters that are not allowed in a header",
+                    self.name
+                );
                 return Err(not_configured(detail, "copy it again"));
             }
         };
-        // What the configuration says wins over what we would send.
+        // Configured headers take precedence over the default key header.
         let key = key.filter(|(name, _)| !self.headers.iter().any(|(other, _)| other == *name));
         Ok(key.into_iter().chain(self.headers.iter().map(|(name, value)| (name, value))))
     }
 }
 
 fn not_configured(cause: String, help: impl Into<String>) -> Problem {
-    let public = "the provider is not configured: the server's owner finds the reason";
+    let public = "the provider is not configured: the server's owner can see the reason";
     Problem::new(http::StatusCode::INTERNAL_SERVER_ERROR, "provider_not_configured", public)
         .cause(cause, Some(help.into()))
 }
 
-/// The providers behind the endpoints.
+/// The providers of the drop-in endpoints.
 #[derive(Default)]
-pub(crate) struct Upstreams(Mutex<Kept>);
+pub(crate) struct Upstreams(Mutex<UpstreamCache>);
 
 #[derive(Default)]
-struct Kept {
-    /// The configuration they were made from.
+struct UpstreamCache {
+    /// The configuration they were created from.
     config: Option<Arc<Config>>,
     anthropic: Option<Arc<Upstream>>,
     openai: Option<Arc<Upstream>>,
-    /// By how long they wait for a connection, and whether they encrypt: connections outlive a change of the configuration.
+    /// By connect timeout and TLS. Pools survive a change of the configuration.
     clients: HashMap<(Duration, bool), HttpClient>,
 }
 
 impl Upstreams {
-    /// The provider that an endpoint leads to.
+    /// The provider of an endpoint.
     pub(crate) fn find(
         &self,
         dialect: WireDialect,
         config: &Arc<Config>,
         secrets: &dyn Secrets,
     ) -> Result<Arc<Upstream>, Problem> {
-        // What is kept can be made again.
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.config.as_ref().is_some_and(|known| Arc::ptr_eq(known, config)) {
-            (kept.anthropic, kept.openai) = (None, None);
-            kept.config = Some(Arc::clone(config));
+        let mut cache = self.0.lock();
+        if !cache.config.as_ref().is_some_and(|known| Arc::ptr_eq(known, config)) {
+            (cache.anthropic, cache.openai) = (None, None);
+            cache.config = Some(Arc::clone(config));
         }
         let (known, name) = match dialect {
-            WireDialect::Anthropic => (&kept.anthropic, &config.proxy.anthropic),
-            WireDialect::OpenAi => (&kept.openai, &config.proxy.openai),
+            WireDialect::Anthropic => (&cache.anthropic, &config.proxy.anthropic),
+            WireDialect::OpenAi => (&cache.openai, &config.proxy.openai),
         };
         if let Some(known) = known {
             return Ok(Arc::clone(known));
         }
         let Some(provider) = config.providers.get(name) else {
-            let help = format!("describe it in `providers.{name}` of foreword.yaml");
+            let help = format!("configure it in `providers.{name}` of foreword.yaml");
             return Err(not_configured(format!("there is no provider `{name}`"), help));
         };
-        let mut made = make(provider, &mut kept.clients, secrets)?;
+        let mut made = make(provider, &mut cache.clients, secrets)?;
         made.keys = ProviderKeys::of(config, secrets);
         let made = Arc::new(made);
         match dialect {
-            WireDialect::Anthropic => kept.anthropic = Some(Arc::clone(&made)),
-            WireDialect::OpenAi => kept.openai = Some(Arc::clone(&made)),
+            WireDialect::Anthropic => cache.anthropic = Some(Arc::clone(&made)),
+            WireDialect::OpenAi => cache.openai = Some(Arc::clone(&made)),
         }
         Ok(made)
     }
@@ -144,7 +143,7 @@ fn make(
     secrets: &dyn Secrets,
 ) -> Result<Upstream, Problem> {
     let mut base = provider.base_url.trim().trim_end_matches('/').to_owned();
-    // Official clients add it; whoever has written it already means the same.
+    // Official clients add `/v1`; a configured one is kept.
     if provider.dialect == WireDialect::Anthropic && !base.ends_with("/v1") {
         base.push_str("/v1");
     }
@@ -152,7 +151,7 @@ fn make(
     let kind = (provider.timeouts.connect, encrypts);
     let client = match clients.get(&kind) {
         Some(client) => client.clone(),
-        None => clients.entry(kind).or_insert(client(kind)?).clone(),
+        None => clients.entry(kind).or_insert(client(kind.0, &base)?).clone(),
     };
     let headers = provider.headers.iter().filter_map(|(name, value)| {
         Some((HeaderName::from_bytes(name.as_bytes()).ok()?, secret_value(value.reveal())?))
@@ -189,36 +188,25 @@ fn secret_value(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// A client. It follows no redirects, since they could lead the key elsewhere, and knows no proxy.
-fn client((connect, encrypts): (Duration, bool)) -> Result<HttpClient, Problem> {
+/// A client without redirects, which could leak the key, and without a proxy.
+fn client(connect: Duration, url: &str) -> Result<HttpClient, Problem> {
+    let tls = foreword_tls::client_config_for(url).map_err(|error| match error {
+        TlsError::NoRootCertificates => {
+            let help = "install the package `ca-certificates`";
+            not_configured("there are no root certificates on this machine".to_owned(), help)
+        }
+        TlsError::Unsupported(_) => {
+            not_configured("no TLS protocol version is available".to_owned(), "check this build's TLS")
+        }
+    })?;
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_nodelay(true);
     http.set_connect_timeout(Some(connect));
-    let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(tls(encrypts)?)
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(http);
+    let connector =
+        HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(http);
     Ok(Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(KEPT)
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .build(connector))
-}
-
-/// Whom to trust: the certificates of this machine, if any are needed at all.
-fn tls(encrypts: bool) -> Result<ClientConfig, Problem> {
-    let mut trusted = RootCertStore::empty();
-    if encrypts {
-        trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if trusted.is_empty() {
-            let help = "install the package `ca-certificates`";
-            return Err(not_configured("this machine trusts no certificates".to_owned(), help));
-        }
-    }
-    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|_| not_configured("no way to encrypt is there".to_owned(), "check this build's TLS"))?
-        .with_root_certificates(trusted)
-        .with_no_client_auth())
 }

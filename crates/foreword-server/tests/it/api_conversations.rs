@@ -5,7 +5,7 @@ use crate::house::{House, read};
 
 const ALL: &str = "/api/v1/conversations";
 
-/// A conversation of whoever's token it is.
+/// A conversation of the token's user.
 async fn begun(house: &House, token: &str) -> String {
     let (status, body) = house.send("POST", ALL, token, &json!({})).await;
     assert_eq!(status, 201, "{body}");
@@ -17,7 +17,7 @@ async fn say(house: &House, place: &str, token: &str, text: &str) -> (u16, Value
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_is_answered_and_both_can_be_read() {
+async fn message_is_answered_and_both_are_readable() {
     let house = House::start().await;
     let (status, made) = house.send("POST", ALL, &house.bob, &json!({ "title": "Dinner" })).await;
     assert_eq!((status, &made["user"], &made["title"]), (201, &json!("bob"), &json!("Dinner")));
@@ -39,7 +39,7 @@ async fn a_message_is_answered_and_both_can_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sent_twice_under_one_key_it_is_answered_once() {
+async fn duplicate_key_is_answered_once() {
     let house = House::start().await;
     let place = begun(&house, &house.bob).await;
     let send = |text: &str| {
@@ -52,14 +52,14 @@ async fn sent_twice_under_one_key_it_is_answered_once() {
     assert_eq!((one.0, other.0), (200, 200));
     assert_eq!((&one.1["message"], &one.1["text"]), (&other.1["message"], &other.1["text"]));
     let (status, problem) = read(send("Something else").await.unwrap()).await;
-    assert_eq!((status, &problem["code"]), (409, &json!("used_before")));
+    assert_eq!((status, &problem["code"]), (409, &json!("already_exists")));
     let (_, messages) = house.get(&format!("{place}/messages"), &house.bob).await;
     assert_eq!(messages["items"].as_array().unwrap().len(), 2);
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_does_not_wait_is_told_the_ids_and_whoever_streams_sees_it_end() {
+async fn post_without_wait_returns_ids_and_a_stream_ends() {
     let house = House::start().await;
     let place = begun(&house, &house.bob).await;
     let path = format!("{place}/messages?wait=false");
@@ -76,7 +76,7 @@ async fn whoever_does_not_wait_is_told_the_ids_and_whoever_streams_sees_it_end()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_has_the_metrics_of_its_turns() {
+async fn conversation_has_the_metrics_of_its_turns() {
     let house = House::start().await;
     let place = begun(&house, &house.bob).await;
     let (_, fresh) = house.get(&place, &house.bob).await;
@@ -85,7 +85,7 @@ async fn a_conversation_has_the_metrics_of_its_turns() {
     say(&house, &place, &house.bob, "Hello").await;
     say(&house, &place, &house.alice, "!tool memory_search {\"query\":\"dinner\"}").await;
     let id = place.rsplit('/').next().unwrap();
-    // The sums of the turns, each at the trust of who asks.
+    // The sums of the turns, at the reader's trust.
     for (token, turns, tools) in [(&house.alice, 2, 1), (&house.bob, 1, 0)] {
         let (_, read) = house.get(&place, token).await;
         let metrics = &read["metrics"];
@@ -97,7 +97,7 @@ async fn a_conversation_has_the_metrics_of_its_turns() {
             assert_eq!(metrics[field].as_u64(), Some(sum(field)), "{field}: {metrics}");
         }
         assert!(metrics["tokens_in"].as_u64() > Some(0), "{metrics}");
-        // Each turn's time is cut to whole milliseconds, that of all of them once.
+        // Each turn's duration is rounded down to milliseconds; the sum is rounded once.
         let took = metrics["duration_ms"].as_u64().unwrap();
         assert!((sum("duration_ms")..=sum("duration_ms") + turns).contains(&took), "{metrics}");
         assert_eq!(metrics["cost_usd"].as_f64(), Some(0.0), "{metrics}");
@@ -108,7 +108,7 @@ async fn a_conversation_has_the_metrics_of_its_turns() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_elses_conversation_looks_like_one_that_is_not_there() {
+async fn foreign_conversation_is_not_found() {
     let house = House::start().await;
     let place = begun(&house, &house.alice).await;
     say(&house, &place, &house.alice, "My pin is 1234.").await;
@@ -136,7 +136,7 @@ async fn somebody_elses_conversation_looks_like_one_that_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_said_above_the_readers_trust_is_a_line_that_says_nothing() {
+async fn messages_above_the_readers_trust_are_withheld() {
     let house = House::start().await;
     let place = begun(&house, &house.bob).await;
     say(&house, &place, &house.bob, "Hello").await;
@@ -203,15 +203,15 @@ async fn bad_input_is_refused_with_a_clear_code() {
     let house = House::start().await;
     let place = begun(&house, &house.alice).await;
     for (path, body, status, code) in [
-        (format!("{place}/messages"), json!({ "text": " " }), 400, "no_words"),
+        (format!("{place}/messages"), json!({ "text": " " }), 400, "empty_message"),
         (format!("{place}/messages"), json!({ "text": 7 }), 422, "wrong_fields"),
         (format!("{place}/messages"), json!({ "txt": "x" }), 422, "wrong_fields"),
         (format!("{place}/messages?wait=perhaps"), json!({ "text": "x" }), 400, "bad_query"),
         (format!("{ALL}/unknown/messages"), json!({ "text": "x" }), 404, "not_found"),
-        (format!("{ALL}/two%20words/messages"), json!({ "text": "x" }), 400, "bad_id"),
+        (format!("{ALL}/two%20words/messages"), json!({ "text": "x" }), 400, "invalid_id"),
         (format!("{ALL}/%ff/messages"), json!({ "text": "x" }), 400, "bad_path"),
         (format!("{ALL}/..%2f..%2fetc/messages"), json!({ "text": "x" }), 404, "not_found"),
-        (ALL.to_owned(), json!({ "id": "two words" }), 400, "bad_id"),
+        (ALL.to_owned(), json!({ "id": "two words" }), 400, "invalid_id"),
         (ALL.to_owned(), json!({ "id": "proxy:tok-1:task" }), 400, "reserved_id"),
         (ALL.to_owned(), json!({ "id": "channel-0123" }), 400, "reserved_id"),
         (ALL.to_owned(), json!({ "id": "schedule-morning" }), 400, "reserved_id"),
@@ -238,7 +238,7 @@ async fn bad_input_is_refused_with_a_clear_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_may_assert_speaks_for_others_at_their_trust() {
+async fn asserting_token_acts_for_others_at_their_trust() {
     let house = House::start().await;
     let bridge = house.token("carol", &[Scope::Chat, Scope::Assert], None).await;
     let body = json!({ "user": "bob", "channel": "signal:bob", "id": "signal:bob" });
@@ -258,7 +258,7 @@ async fn a_token_that_may_assert_speaks_for_others_at_their_trust() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_is_compacted_cancelled_and_deleted() {
+async fn conversation_is_compacted_cancelled_and_deleted() {
     let house = House::start().await;
     let place = begun(&house, &house.bob).await;
     for text in ["The sea is blue.", "The boat is red."] {
@@ -282,7 +282,7 @@ async fn a_conversation_is_compacted_cancelled_and_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_name_of_a_request_is_in_the_log_with_its_message() {
+async fn request_id_is_logged_with_its_message() {
     let house = House::start().await;
     let place = begun(&house, &house.bob).await;
     let request = house.request("POST", &format!("{place}/messages"), &house.bob);

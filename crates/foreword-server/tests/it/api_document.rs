@@ -1,11 +1,11 @@
-//! Laws over every route there is, taken from the document: routes that are added later are held to them as well.
+//! Rules for all routes of the OpenAPI document, so that they also apply to new routes.
 
 use foreword_core::api_token::Scope;
 use serde_json::{Map, Value, json};
 
 use crate::house::{House, read};
 
-/// What needs no token: whether the server lives, the files of its pages, and signing in to them.
+/// Routes without a token: health checks, the files of the pages, and signing in.
 const OPEN: [(&str, &str); 9] = [
     ("GET", "/"),
     ("GET", "/assets/{file}"),
@@ -17,7 +17,7 @@ const OPEN: [(&str, &str); 9] = [
     ("GET", "/readyz"),
     ("POST", "/api/v1/session"),
 ];
-/// What any token opens, whatever its scopes.
+/// Routes for any token, without a scope.
 const ANY_TOKEN: [(&str, &str); 4] = [
     ("DELETE", "/api/v1/session"),
     ("GET", "/api/v1/session"),
@@ -25,7 +25,7 @@ const ANY_TOKEN: [(&str, &str); 4] = [
     ("GET", "/system-prompt/variables"),
 ];
 
-/// A way to ask something.
+/// A method and path.
 struct Route {
     method: String,
     path: String,
@@ -33,7 +33,7 @@ struct Route {
 }
 
 impl Route {
-    /// The path with something in place of each name.
+    /// The path with a value for each parameter.
     fn filled(&self) -> String {
         let parameters = self.operation["parameters"].as_array().cloned().unwrap_or_default();
         let is_number = |part: &str| {
@@ -52,12 +52,12 @@ impl Route {
         routes.contains(&(&self.method, &self.path))
     }
 
-    /// Whether somebody else says what it takes and answers: a provider, a protocol.
+    /// Whether a provider or protocol defines its schemas.
     fn is_of_others(&self) -> bool {
         ["drop-in", "mcp"].iter().any(|tag| self.operation["tags"][0] == *tag)
     }
 
-    /// The scopes that its description asks for.
+    /// The scopes in its security requirement.
     fn scopes(&self) -> Vec<Scope> {
         let bearer = self.operation["security"][0]["bearer"].as_array().cloned().unwrap_or_default();
         bearer.iter().map(|scope| scope.as_str().unwrap().parse().unwrap()).collect()
@@ -119,7 +119,7 @@ fn sample(schema: &Value, document: &Value) -> Value {
     }
 }
 
-/// Asks as the document says one may.
+/// Sends a request as documented.
 async fn ask(house: &House, route: &Route, document: &Value, token: Option<&str>) -> (u16, Value) {
     let method = route.method.parse().unwrap();
     let needed = route.operation["parameters"].as_array().into_iter().flatten();
@@ -135,7 +135,7 @@ async fn ask(house: &House, route: &Route, document: &Value, token: Option<&str>
         request = request.bearer_auth(token);
     }
     let response = request.send().await.unwrap();
-    // Where a refusal has the form of somebody else's, the head says which it is.
+    // Drop-in endpoints have the provider's error format; the code is in a header.
     let code = response.headers().get("x-foreword-error").map(|code| json!(code.to_str().unwrap()));
     let (status, mut answer) = read(response).await;
     if let (Some(code), Some(answer)) = (code, answer.as_object_mut()) {
@@ -145,7 +145,7 @@ async fn ask(house: &House, route: &Route, document: &Value, token: Option<&str>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_route_is_closed_to_whoever_shows_no_token_or_a_wrong_one() {
+async fn every_route_requires_a_valid_token() {
     let house = House::start().await;
     let document = document(&house).await;
     for route in routes(&document) {
@@ -165,12 +165,12 @@ async fn every_route_is_closed_to_whoever_shows_no_token_or_a_wrong_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_route_is_closed_to_a_token_of_other_scopes() {
+async fn every_route_rejects_tokens_with_other_scopes() {
     let house = House::start().await;
     let document = document(&house).await;
     let nothing = house.token("alice", &[], None).await;
     for route in routes(&document) {
-        // What a tool needs is asked when it is called.
+        // The scopes of a tool are checked when it is called.
         if route.is_one_of(&OPEN) || route.path == "/mcp" {
             continue;
         }
@@ -194,7 +194,7 @@ async fn every_route_is_closed_to_a_token_of_other_scopes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_documented_is_there_and_answers_as_documented() {
+async fn documented_routes_answer_as_documented() {
     let house = House::start().await;
     let document = document(&house).await;
     let all = house.token("alice", &Scope::ALL, None).await;
@@ -202,7 +202,7 @@ async fn what_is_documented_is_there_and_answers_as_documented() {
         let (status, answer) = ask(&house, &route, &document, Some(&all)).await;
         let name = format!("{} {}: {status} {answer}", route.method, route.path);
         assert!(status != 405 && status < 500, "{name}");
-        // One that is not there at all would say so of the route.
+        // A missing resource would be named otherwise.
         let detail = answer["detail"].as_str().unwrap_or_default();
         assert!(!detail.starts_with("there is no route"), "{name}");
         assert!(route.operation["responses"].get(status.to_string()).is_some(), "not documented: {name}");
@@ -241,7 +241,7 @@ async fn every_route_is_described() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_document_changes_only_on_purpose() {
+async fn api_document_matches_its_snapshots() {
     let house = House::start().await;
     let document = document(&house).await;
     insta::assert_snapshot!("routes", route_lines(&document).join("\n"));
@@ -249,9 +249,9 @@ async fn the_document_changes_only_on_purpose() {
     house.stop().await;
 }
 
-/// The page's types are made from a copy, so that the page is built without a server.
+/// The page's types are generated from a copy, so that the page is built without a server.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_document_that_the_page_is_typed_by_is_this_one() {
+async fn api_document_matches_the_pages_copy() {
     let house = House::start().await;
     let document = document(&house).await;
     house.stop().await;
@@ -260,11 +260,11 @@ async fn the_document_that_the_page_is_typed_by_is_this_one() {
         std::fs::write(&path, serde_json::to_string_pretty(&document).unwrap() + "\n").unwrap();
     }
     let copy: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    let hint = "`INSTA_UPDATE=always cargo nextest run -p foreword-server the_document` brings it up to date";
+    let hint = "`INSTA_UPDATE=always cargo nextest run -p foreword-server api_document` brings it up to date";
     assert!(copy == document, "web/openapi.json is another document: {hint}");
 }
 
-/// A line for each route: what it takes, and what it answers.
+/// One line per route: parameters, body and responses.
 fn route_lines(document: &Value) -> Vec<String> {
     let line = |route: Route| {
         let operation = &route.operation;
@@ -306,13 +306,13 @@ fn contents(content: &Map<String, Value>) -> String {
     content.iter().map(one).collect::<Vec<_>>().join(" or ")
 }
 
-/// A line for each schema: its fields, and those that may be left out with a question mark.
+/// One line per schema: its fields; optional ones with a question mark.
 fn schema_lines(document: &Value) -> Vec<String> {
     let schemas = document["components"]["schemas"].as_object().unwrap();
     schemas.iter().map(|(name, schema)| format!("{name} = {}", kind(schema))).collect()
 }
 
-/// A schema in short.
+/// A short form of a schema.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         return name.rsplit('/').next().unwrap().to_owned();
@@ -344,7 +344,7 @@ fn kind(schema: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_reader_is_whole_and_runs_nothing_from_elsewhere() {
+async fn api_reader_loads_nothing_external() {
     let house = House::start().await;
     let get = |path: &str| house.client.get(format!("{}{path}", house.url)).send();
     for (path, media) in
@@ -368,7 +368,7 @@ async fn the_reader_is_whole_and_runs_nothing_from_elsewhere() {
             assert!(path != "/docs" || !text.contains(inline), "{inline}");
         }
         if path == "/docs" {
-            // Whatever it names is there.
+            // All references exist.
             for name in text.split(['"']).filter(|part| part.starts_with("/docs/")) {
                 assert_eq!(get(name).await.unwrap().status(), 200, "{name}");
             }

@@ -1,4 +1,4 @@
-//! A template that somebody is still writing: looked over and tried out, and nothing of it stored.
+//! Draft templates: checked and tried without storing them.
 
 use foreword_core::api_token::Scope;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::house::House;
 const CHECK: &str = "/api/v1/template/check";
 const BUILD: &str = "/api/v1/prompts/build";
 
-/// A house with an agent that builds from the template, and one that does not.
+/// A server with an agent that uses the template and one that does not.
 async fn with_scribe(dialect: &str) -> House {
     let agents = "agents:\n  scribe: { blueprint: template, description: Writes. }\n";
     House::with(&format!("prompt: {{ dialect: {dialect} }}\n{agents}")).await
@@ -21,7 +21,7 @@ async fn check(house: &House, body: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_template_that_is_being_written_is_told_what_is_wrong_and_from_where_to_where() {
+async fn draft_problems_have_ranges() {
     let house = with_scribe("bracket").await;
     let checked = check(&house, json!({ "template": "You are kind.\nÄh, [sytem:date]!" })).await;
     let warning = json!({ "line": 2, "column": 6, "end_line": 2, "end_column": 11 });
@@ -29,10 +29,10 @@ async fn a_template_that_is_being_written_is_told_what_is_wrong_and_from_where_t
         assert_eq!(&checked["warnings"][0][name], value, "{checked}");
     }
     assert_eq!((&checked["dialect"], &checked["problems"]), (&json!("bracket"), &json!([])));
-    // Somebody builds from it, so nobody is told that nobody does.
+    // An agent uses the template, so there is no such warning.
     assert_eq!(checked["warnings"].as_array().unwrap().len(), 1, "{checked}");
     let of_ada = check(&house, json!({ "template": "Kind.", "agent": "Ada" })).await;
-    assert!(of_ada["warnings"][0]["message"].as_str().unwrap().contains("builds from no stored template"));
+    assert!(of_ada["warnings"][0]["message"].as_str().unwrap().contains("does not use the stored template"));
     let nul = check(&house, json!({ "template": "a\u{0}b" })).await;
     assert_eq!((&nul["problems"][0]["column"], &nul["problems"][0]["end_column"]), (&json!(2), &json!(3)));
     let (_, stored) = house.get("/system-prompt", &house.alice).await;
@@ -41,7 +41,7 @@ async fn a_template_that_is_being_written_is_told_what_is_wrong_and_from_where_t
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_in_a_file_that_is_included_is_at_no_place_of_the_template() {
+async fn problem_in_an_included_file_has_no_range() {
     let house = with_scribe("jinja").await;
     std::fs::create_dir_all(house.folder.path().join("prompts")).unwrap();
     std::fs::write(house.folder.path().join("prompts/part.md"), "one\n{% if %}\n").unwrap();
@@ -55,7 +55,7 @@ async fn what_is_wrong_in_a_file_that_is_included_is_at_no_place_of_the_template
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_owner_has_a_template_looked_over_or_tried() {
+async fn only_the_owner_checks_or_tries_a_template() {
     let house = with_scribe("bracket").await;
     let body = json!({ "template": "Mine.", "agent": "scribe" });
     let (status, problem) = house.send("POST", CHECK, &house.bob, &body).await;
@@ -80,7 +80,7 @@ async fn only_the_owner_has_a_template_looked_over_or_tried() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_prompt_is_built_as_if_the_draft_were_stored_in_every_dialect() {
+async fn draft_prompt_equals_the_stored_one_in_every_dialect() {
     for (dialect, draft, expected) in [
         ("bracket", "For [prompt:model]: be kind.", "For offline/echo: be kind."),
         ("bracket-compat", "For [prompt:model]: be [no:such]kind.", "For offline/echo: be kind."),
@@ -108,7 +108,7 @@ async fn a_prompt_is_built_as_if_the_draft_were_stored_in_every_dialect() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_that_can_t_be_used_says_where_and_an_agent_without_a_template_says_so() {
+async fn unusable_draft_names_the_place() {
     let house = with_scribe("jinja").await;
     for (draft, line) in [("one\n{% if %}", 2), ("one\ntwo\n{{ nope }}", 3)] {
         let body = json!({ "template": draft, "agent": "scribe" });

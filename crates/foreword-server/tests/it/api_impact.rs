@@ -1,11 +1,11 @@
-//! What saving a template would cost the conversations that go on.
+//! What saving a template would cost in running conversations.
 
 use std::time::Duration;
 
 use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
 use foreword_store::conversations::NewConversation;
-use foreword_store::proxied::PASSED_THROUGH;
+use foreword_store::proxied::PROXY_SITUATION;
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -18,12 +18,12 @@ prices:
 ";
 
 async fn impact(house: &House, template: &str) -> Value {
-    let (status, told) = house.send("POST", PLACE, &house.alice, &json!({ "template": template })).await;
-    assert_eq!(status, 200, "{told}");
-    told
+    let (status, report) = house.send("POST", PLACE, &house.alice, &json!({ "template": template })).await;
+    assert_eq!(status, 200, "{report}");
+    report
 }
 
-/// A conversation of whoever has the token, with something said in it.
+/// A conversation of the token's user with a message.
 async fn talked(house: &House, token: &str, agent: &str) -> String {
     let body = json!({ "agent": agent, "title": format!("With {agent}") });
     let (status, made) = house.send("POST", "/api/v1/conversations", token, &body).await;
@@ -36,7 +36,7 @@ async fn talked(house: &House, token: &str, agent: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn conversations_made_from_the_template_are_told_with_what_they_would_lose() {
+async fn impact_lists_affected_conversations_with_lost_tokens() {
     let house = House::with(SCRIBE).await;
     let stored = "You are a scribe who writes what others say, and never more than that. ".repeat(20);
     let put = json!({ "template": stored });
@@ -45,12 +45,12 @@ async fn conversations_made_from_the_template_are_told_with_what_they_would_lose
     let bobs = talked(&house, &house.bob, "scribe").await;
     talked(&house, &house.alice, "Ada").await;
 
-    let told = impact(&house, &format!("{stored} Be brief.")).await;
+    let report = impact(&house, &format!("{stored} Be brief.")).await;
     assert_eq!(
-        (&told["changed"], &told["conversations"], &told["touched"]),
+        (&report["changed"], &report["conversations"], &report["touched"]),
         (&json!(true), &json!(1), &json!(1))
     );
-    let one = &told["items"][0];
+    let one = &report["items"][0];
     assert_eq!((&one["conversation"], &one["title"]), (&json!(bobs), &json!("With scribe")));
     assert_eq!(
         (&one["agent"], &one["model"], &one["warm"]),
@@ -60,18 +60,18 @@ async fn conversations_made_from_the_template_are_told_with_what_they_would_lose
     assert!(number("frozen_tokens") > 100 && number("touched_tokens") > 0, "{one}");
     assert!(number("kept_tokens") <= number("frozen_tokens"));
     let cost = one["cost_usd"].as_f64().unwrap();
-    assert!(cost > 0.0 && (told["cost_usd"].as_f64().unwrap() - cost).abs() < 1e-12, "{told}");
-    let expected = told["cached_tokens"].as_f64().unwrap() * 3.45 / 1e6;
+    assert!(cost > 0.0 && (report["cost_usd"].as_f64().unwrap() - cost).abs() < 1e-12, "{report}");
+    let expected = report["cached_tokens"].as_f64().unwrap() * 3.45 / 1e6;
     assert!((cost - expected).abs() < 1e-9, "{cost} {expected}");
     assert_eq!(
-        (&told["unpriced"], &told["looked_at"], &told["or_more"]),
+        (&report["unpriced"], &report["looked_at"], &report["or_more"]),
         (&json!(0), &json!(200), &json!(false))
     );
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_template_that_reads_the_same_costs_nothing_and_one_that_can_t_be_used_is_refused() {
+async fn unchanged_template_has_no_impact_and_unusable_is_refused() {
     let house = House::with(&format!("prompt: {{ dialect: jinja }}\n{SCRIBE}")).await;
     let put = json!({ "template": "You write." });
     assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
@@ -90,7 +90,7 @@ async fn a_template_that_reads_the_same_costs_nothing_and_one_that_can_t_be_used
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn conversations_that_only_passed_through_do_not_hide_the_others() {
+async fn proxied_conversations_do_not_hide_others() {
     let house = House::with(SCRIBE).await;
     let put = json!({ "template": "You write." });
     assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
@@ -98,17 +98,17 @@ async fn conversations_that_only_passed_through_do_not_hide_the_others() {
     let later = Timestamp::from(jiff::Timestamp::now()).plus(Duration::from_secs(60));
     for number in 0..201 {
         let id = ConversationId::new(format!("proxy:tok-1:{number}")).unwrap();
-        let new = NewConversation::new(id, "scribe", PASSED_THROUGH, later);
+        let new = NewConversation::new(id, "scribe", PROXY_SITUATION, later);
         house.store.create_conversation(new).await.unwrap();
     }
-    let told = impact(&house, "You write well.").await;
-    assert_eq!((&told["conversations"], &told["or_more"]), (&json!(1), &json!(false)), "{told}");
-    assert_eq!(told["items"][0]["conversation"], json!(bobs));
+    let report = impact(&house, "You write well.").await;
+    assert_eq!((&report["conversations"], &report["or_more"]), (&json!(1), &json!(false)), "{report}");
+    assert_eq!(report["items"][0]["conversation"], json!(bobs));
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_prompt_is_left_out_and_the_others_are_told() {
+async fn damaged_prompt_is_skipped_in_the_impact() {
     let house = House::with(SCRIBE).await;
     let put = json!({ "template": "You write." });
     assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
@@ -122,8 +122,8 @@ async fn a_damaged_prompt_is_left_out_and_the_others_are_told() {
         [&damaged],
     );
     assert_eq!(changed.unwrap(), 1);
-    let told = impact(&house, "You write well.").await;
-    assert_eq!(told["conversations"], json!(1), "{told}");
-    assert_eq!(told["items"][0]["conversation"], json!(whole));
+    let report = impact(&house, "You write well.").await;
+    assert_eq!(report["conversations"], json!(1), "{report}");
+    assert_eq!(report["items"][0]["conversation"], json!(whole));
     house.stop().await;
 }

@@ -1,6 +1,6 @@
 use foreword_core::api_token::Scope;
 use foreword_core::id::{InboxId, TurnId};
-use foreword_core::sender::{Exchange, SenderAddress};
+use foreword_core::sender::{SenderAddress, SenderExchange};
 use foreword_core::timestamp::Timestamp;
 use foreword_store::senders::TurnExchanges;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::house::{House, read};
 const ALL: &str = "/api/v1/inbox";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_is_left_once_however_often_it_is_sent() {
+async fn duplicate_inbox_message_is_stored_once() {
     let house = House::start().await;
     let bridge = house.token("carol", &[Scope::Assert], None).await;
     let leave = |body: &str| {
@@ -23,14 +23,14 @@ async fn a_message_is_left_once_however_often_it_is_sent() {
     let (status, again) = read(leave("Hello").await.unwrap()).await;
     assert_eq!((status, &again["id"]), (200, &first["id"]));
     let (status, problem) = read(leave("Something else").await.unwrap()).await;
-    assert_eq!((status, &problem["code"]), (409, &json!("used_before")));
+    assert_eq!((status, &problem["code"]), (409, &json!("already_exists")));
     let (_, listed) = house.get(ALL, &house.alice).await;
     assert_eq!(listed["items"].as_array().unwrap().len(), 1);
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_those_who_may_say_it_leave_messages_in_anothers_name() {
+async fn only_asserting_tokens_send_messages_for_others() {
     let house = House::start().await;
     let (status, own) = house.send("POST", ALL, &house.bob, &json!({ "body": "Hello" })).await;
     assert_eq!((status, &own["sender"]), (201, &json!("http:bob")));
@@ -80,8 +80,8 @@ async fn every_message_is_listed_once() {
     house.stop().await;
 }
 
-fn exchange(sender: &str, number: usize, at: Timestamp) -> Exchange {
-    Exchange {
+fn exchange(sender: &str, number: usize, at: Timestamp) -> SenderExchange {
+    SenderExchange {
         inbox_message: InboxId::new(format!("in-{sender}-{number}").replace([' ', '/'], "_")).unwrap(),
         sender: SenderAddress::new(sender).unwrap(),
         body: format!("question {number}"),
@@ -92,7 +92,7 @@ fn exchange(sender: &str, number: usize, at: Timestamp) -> Exchange {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_said_with_each_is_read_page_by_page_whatever_they_are_called() {
+async fn correspondence_is_paged_per_sender() {
     let house = House::start().await;
     let at: Timestamp = jiff::Timestamp::now().into();
     let names = ["0xa11ce", "http:bob", "../etc/passwd", "a b&c=d%2f?"];

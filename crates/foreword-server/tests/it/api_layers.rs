@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::house::{CONFIG, House, read};
 
-/// A blueprint with a layer that is the owner's alone.
+/// A blueprint with a layer for the owner only.
 const OWN: &str = "\
 blueprints:
   own:
@@ -12,7 +12,7 @@ blueprints:
       - { id: codes, authority: context, stability: agent, trust: full, source: { text: The safe opens with 1234. } }
 ";
 
-/// A house whose agent has layers that can be changed.
+/// A server whose agent has mutable layers.
 async fn sovereign() -> House {
     with_blueprint("sovereign", "").await
 }
@@ -26,7 +26,7 @@ async fn with_blueprint(name: &str, more: &str) -> House {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn layers_are_listed_with_what_can_be_changed_and_what_room_is_left() {
+async fn layers_are_listed_with_mutability_and_remaining_size() {
     let house = sovereign().await;
     let (status, body) = house.get("/api/v1/layers", &house.alice).await;
     assert_eq!((status, &body["blueprint"]), (200, &json!("sovereign")));
@@ -44,7 +44,7 @@ async fn layers_are_listed_with_what_can_be_changed_and_what_room_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_layer_is_written_and_rolled_back_and_its_history_is_whole() {
+async fn layer_write_and_rollback_keep_the_whole_history() {
     let house = sovereign().await;
     for number in 1..=4 {
         let new = json!({ "content": format!("Check {number} times."), "message": "why not" });
@@ -64,7 +64,7 @@ async fn a_layer_is_written_and_rolled_back_and_its_history_is_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_t_be_written_is_refused_with_a_code_of_its_own() {
+async fn unwritable_layers_are_refused_with_distinct_codes() {
     let house = sovereign().await;
     let long = "x".repeat(5_000);
     for (path, body, status, code) in [
@@ -74,7 +74,7 @@ async fn what_can_t_be_written_is_refused_with_a_code_of_its_own() {
         ("/api/v1/layers/%ff", json!({ "content": "x" }), 400, "bad_path"),
         ("/api/v1/layers/6", json!({ "content": " \n " }), 422, "layer_refused"),
         ("/api/v1/layers/6", json!({ "content": long }), 422, "layer_refused"),
-        ("/api/v1/layers/6", json!({ "content": "a\u{0}b" }), 400, "zero_byte"),
+        ("/api/v1/layers/6", json!({ "content": "a\u{0}b" }), 400, "nul_byte"),
         ("/api/v1/layers/6", json!({ "content": 7 }), 422, "wrong_fields"),
         ("/api/v1/layers/6", json!({ "content": "x", "expected_version": 9 }), 409, "version_conflict"),
         ("/api/v1/layers/6", json!({ "content": "x", "message": "" }), 400, "bad_line"),
@@ -96,7 +96,7 @@ async fn what_can_t_be_written_is_refused_with_a_code_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_layer_that_somebody_else_has_changed_is_not_overwritten_unseen() {
+async fn concurrent_layer_change_is_a_conflict() {
     let house = sovereign().await;
     let place = "/api/v1/layers/7";
     let tag = house.request("GET", place, &house.alice).send().await.unwrap().headers()["etag"].clone();
@@ -114,7 +114,7 @@ async fn a_layer_that_somebody_else_has_changed_is_not_overwritten_unseen() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn layers_above_the_callers_trust_are_not_there() {
+async fn layers_above_the_callers_trust_look_missing() {
     let house = with_blueprint("own", OWN).await;
     let (_, alices) = house.get("/api/v1/layers", &house.alice).await;
     assert_eq!(alices["layers"].as_array().unwrap().len(), 2);

@@ -23,7 +23,7 @@ fn paths(body: &serde_json::Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_has_the_memory_that_their_trust_opens() {
+async fn memory_index_depends_on_the_callers_trust() {
     let house = furnished().await;
     let places = ["private/private.md", "shared/shared.md", "social/social.md"];
     for (token, trust, from) in
@@ -44,7 +44,7 @@ async fn everybody_has_the_memory_that_their_trust_opens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_not_be_seen_looks_like_what_is_not_there() {
+async fn withheld_notes_are_not_found() {
     let house = furnished().await;
     let hidden = house.get("/api/v1/memory/get?path=private/private.md", &house.bob).await;
     let (status, absent) = house.get("/api/v1/memory/get?path=private/nothing.md", &house.bob).await;
@@ -73,7 +73,7 @@ async fn what_may_not_be_seen_looks_like_what_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_note_is_kept_where_trust_allows_and_marked_if_it_is_not_the_owners() {
+async fn note_needs_trust_and_is_marked_unless_the_owners() {
     let house = furnished().await;
     let note = |store: &str| json!({ "store": store, "title": "Tea", "text": "Green, no sugar." });
     let (status, kept) = house.send("POST", "/api/v1/memory/write", &house.bob, &note("shared")).await;

@@ -1,4 +1,4 @@
-//! The servers that share a store and what waits there, in the status.
+//! Nodes and queue lengths in the status.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::house::{CONFIG, House};
 
 async fn nodes(house: &House) -> Vec<Value> {
-    let (status, told) = house.get("/api/v1/status", &house.alice).await;
-    assert_eq!(status, 200, "{told}");
-    told["nodes"].as_array().unwrap().clone()
+    let (status, listed) = house.get("/api/v1/status", &house.alice).await;
+    assert_eq!(status, 200, "{listed}");
+    listed["nodes"].as_array().unwrap().clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_tells_of_those_that_share_its_store_until_they_stop() {
+async fn server_lists_running_nodes_of_its_store() {
     let home = || {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("foreword.yaml"), CONFIG).unwrap();
@@ -25,10 +25,13 @@ async fn a_server_tells_of_those_that_share_its_store_until_they_stop() {
     let location = Location::file(shared.path().join("foreword.db"));
     let one = House::open(home(), &location, &[]).await;
     let other = House::open(home(), &location, &[]).await;
-    let told = nodes(&one).await;
-    assert_eq!(told.iter().map(|node| node["here"].as_bool().unwrap()).collect::<Vec<_>>(), [true, false]);
-    assert_eq!(told[1]["listen"], json!(other.url.trim_start_matches("http://")));
-    assert!(told.iter().all(|node| node["gone"] == json!(false) && node["version"].is_string()), "{told:?}");
+    let listed = nodes(&one).await;
+    assert_eq!(listed.iter().map(|node| node["here"].as_bool().unwrap()).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(listed[1]["listen"], json!(other.url.trim_start_matches("http://")));
+    assert!(
+        listed.iter().all(|node| node["gone"] == json!(false) && node["version"].is_string()),
+        "{listed:?}"
+    );
     other.stop().await;
     assert_eq!(nodes(&one).await.len(), 1);
     let now: foreword_core::timestamp::Timestamp = jiff::Timestamp::now().into();
@@ -36,20 +39,23 @@ async fn a_server_tells_of_those_that_share_its_store_until_they_stop() {
         let seen_at = now.minus(Duration::from_secs(hours * 3_600));
         let (version, listen) = ("0.0.1".to_owned(), "10.0.0.1:7777".to_owned());
         let node = Node { node: name.parse().unwrap(), version, listen, started_at: seen_at, seen_at };
-        one.store.node_is_there(node).await.unwrap();
+        one.store.register_node(node).await.unwrap();
     }
-    let told = nodes(&one).await;
-    assert_eq!((told.len(), &told[0]["node"], &told[0]["gone"]), (2, &json!("node-lost"), &json!(true)));
+    let listed = nodes(&one).await;
+    assert_eq!(
+        (listed.len(), &listed[0]["node"], &listed[0]["gone"]),
+        (2, &json!("node-lost"), &json!(true))
+    );
     one.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_is_told_to_the_owner_alone() {
+async fn pending_messages_are_counted_for_the_owner_only() {
     let house = House::start().await;
     let letter = json!({ "body": "Hello." });
     assert_eq!(house.send("POST", "/api/v1/inbox", &house.bob, &letter).await.0, 201);
-    let (_, told) = house.get("/api/v1/status", &house.alice).await;
-    let queues = &told["queues"];
+    let (_, listed) = house.get("/api/v1/status", &house.alice).await;
+    let queues = &listed["queues"];
     assert_eq!((&queues["inbox"], &queues["turns"], &queues["outbox"]), (&json!(1), &json!(0), &json!(0)));
     assert!(queues["deliveries"].is_u64() && queues["events"].is_u64());
     let (_, bobs) = house.get("/api/v1/status", &house.bob).await;

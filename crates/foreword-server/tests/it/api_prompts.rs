@@ -20,7 +20,7 @@ async fn furnished() -> House {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_builds_for_anybody_and_everybody_else_for_themselves() {
+async fn owner_builds_for_any_user_and_others_for_themselves() {
     let house = furnished().await;
     let (status, bobs) = house.send("POST", PLACE, &house.alice, &json!({ "user": "bob" })).await;
     assert_eq!((status, &bobs["trust"]["effective"]), (200, &json!("inner")));
@@ -39,15 +39,16 @@ async fn the_owner_builds_for_anybody_and_everybody_else_for_themselves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_builds_for_others_unless_they_may() {
+async fn building_for_others_needs_permission() {
     let house = furnished().await;
     for (body, code) in [
         (json!({ "user": "alice" }), "may_not_assert"),
         (json!({ "user": "nobody" }), "may_not_assert"),
         (json!({ "channel": "terminal:default" }), "may_not_assert"),
         (json!({ "situation": "group" }), "may_not_assert"),
-        (json!({ "cwd": "/etc" }), "owner_only"),
-        (json!({ "context": { "a": 1 } }), "owner_only"),
+        (json!({ "cwd": "/etc" }), "may_not_set"),
+        (json!({ "context": { "a": 1 } }), "may_not_set"),
+        (json!({ "session_instructions": "Obey bob." }), "may_not_set"),
     ] {
         let (status, problem) = house.send("POST", PLACE, &house.bob, &body).await;
         assert_eq!((status, problem["code"].as_str().unwrap()), (403, code), "{body}");
@@ -64,7 +65,7 @@ async fn nobody_builds_for_others_unless_they_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_withheld_is_named_to_the_owner_alone() {
+async fn withheld_parts_are_named_for_the_owner_only() {
     let house = furnished().await;
     let (_, carols) = house.send("POST", PLACE, &house.carol, &json!({})).await;
     let text = carols.to_string();
@@ -80,7 +81,7 @@ async fn what_is_withheld_is_named_to_the_owner_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_prompt_can_be_had_as_the_beginning_of_a_providers_request() {
+async fn prompt_is_available_as_a_provider_request() {
     let house = furnished().await;
     let body = json!({ "model": "anthropic/claude-sonnet-4-5" });
     let (status, request) = house.send("POST", &format!("{PLACE}?format=anthropic"), &house.bob, &body).await;
@@ -96,7 +97,7 @@ async fn a_prompt_can_be_had_as_the_beginning_of_a_providers_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_nobody_has_configured_is_nobody_but_the_owners() {
+async fn unconfigured_agent_is_owner_only() {
     let house = House::start().await;
     let config = house.folder.path().join("foreword.yaml");
     let written = std::fs::read_to_string(&config).unwrap();
@@ -117,8 +118,8 @@ async fn an_agent_that_nobody_has_configured_is_nobody_but_the_owners() {
     house.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn after_a_quiet_while_prompts_are_made_of_what_the_files_say_now() {
+#[tokio::test]
+async fn prompts_follow_file_edits_after_an_idle_period() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let (asked, lent) = (House::start().await, house_before(&fake, "proxy: { mode: prepend }\n").await);
     let write = |words: &str| {
@@ -129,7 +130,7 @@ async fn after_a_quiet_while_prompts_are_made_of_what_the_files_say_now() {
     let both = async |words: &str| {
         let (_, built) = asked.send("POST", PLACE, &asked.bob, &json!({})).await;
         assert!(built.to_string().contains(words), "{built}");
-        // A conversation of its own each time.
+        // A new conversation each time.
         let said = json!([{ "role": "user", "content": format!("Is it so? {words}?") }]);
         let body = json!({ "model": "m", "max_tokens": 9, "messages": said });
         let answer = post(&lent, MESSAGES, &lent.bob, body.to_string()).send().await.unwrap();
@@ -139,8 +140,14 @@ async fn after_a_quiet_while_prompts_are_made_of_what_the_files_say_now() {
     };
     write("You are kind.\n");
     both("You are kind.").await;
-    // Until then nobody waits for a look at the files.
-    tokio::time::sleep(Duration::from_secs(21)).await;
+    // Until then no request waits for the files to be checked.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(21)).await;
+    tokio::time::resume();
+    // The server has closed idle connections, which the first request on each discovers.
+    for house in [&asked, &lent] {
+        let _ = house.request("GET", "/healthz", "").send().await;
+    }
     write("You are brief.\n");
     both("You are brief.").await;
     asked.stop().await;
@@ -148,7 +155,7 @@ async fn after_a_quiet_while_prompts_are_made_of_what_the_files_say_now() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_code_says_what_is_wrong_with_a_prompt() {
+async fn prompt_error_code_names_the_cause() {
     let agents = "agents:
   lost: { blueprint: agent, prompt: { instruction_file: LOST.md } }
   outside: { blueprint: agent, prompt: { instruction_file: ../foreword.yaml } }

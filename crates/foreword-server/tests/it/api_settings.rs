@@ -61,7 +61,7 @@ async fn settings_are_set_changed_and_removed_over_http() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_owner_and_tokens_that_assert_may_set_them() {
+async fn only_owner_and_asserting_tokens_set_them() {
     let house = House::start().await;
     let bridge = house.token("carol", &[Scope::Chat, Scope::Assert], None).await;
     for (key, value) in
@@ -81,7 +81,7 @@ async fn only_the_owner_and_tokens_that_assert_may_set_them() {
         let request = house.request("PATCH", &place, &bridge).header("x-foreword-user", "bob");
         let request = request.header("content-type", "application/json").body(settings.to_string());
         assert_eq!(read(request.send().await.unwrap()).await.0, 200, "{key}");
-        // Bob takes part, and does not see what was set.
+        // Bob takes part, but does not see the settings.
         assert!(house.get(&place, &house.bob).await.1.get(key).is_none(), "{key}");
         assert_eq!(house.get(&place, &house.alice).await.1[key], value);
     }
@@ -116,7 +116,7 @@ async fn settings_are_set_over_the_websocket() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_directory_elsewhere_is_refused_and_only_the_owner_learns_the_roots() {
+async fn directory_outside_the_roots_is_refused_without_listing_them() {
     let elsewhere = tempfile::tempdir().unwrap();
     let root = elsewhere.path().display().to_string();
     let house = House::with(&format!("conversations: {{ cwd_roots: [{root}] }}\n")).await;
@@ -131,7 +131,7 @@ async fn a_directory_elsewhere_is_refused_and_only_the_owner_learns_the_roots() 
     let long = json!({ "session_instructions": "x".repeat(65 * 1024) });
     assert_eq!(house.send("POST", ALL, &house.alice, &long).await.1["code"], "setting_too_long");
     assert_eq!(house.send("POST", ALL, &house.alice, &json!({ "context": [1] })).await.0, 422);
-    // The root is taken back: the turn fails, and bob does not learn which directory it was.
+    // After the root is removed the turn fails, and bob does not learn the directory.
     let (_, made) = house.send("POST", ALL, &bridge, &json!({ "cwd": root, "user": "bob" })).await;
     std::fs::write(house.folder.path().join("foreword.yaml"), CONFIG).unwrap();
     house.workspace.refresh();
@@ -142,7 +142,7 @@ async fn a_directory_elsewhere_is_refused_and_only_the_owner_learns_the_roots() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_prompt_is_built_with_the_settings_of_its_conversation() {
+async fn prompt_uses_the_settings_of_its_conversation() {
     let house = House::start().await;
     let new = json!({ "session_instructions": "Be brief." });
     let (_, made) = house.send("POST", ALL, &house.alice, &new).await;
@@ -157,7 +157,7 @@ async fn a_prompt_is_built_with_the_settings_of_its_conversation() {
     assert!(build(&house.alice, json!({})).await.contains("Be brief."));
     let other = build(&house.alice, json!({ "session_instructions": "Be polite." })).await;
     assert!(other.contains("Be polite.") && !other.contains("Be brief."), "{other}");
-    // Bob takes no part in it.
+    // Bob does not take part in it.
     assert!(!build(&house.bob, json!({})).await.contains("Be brief."));
     house.stop().await;
 }
@@ -180,5 +180,34 @@ async fn drop_in_conversations_have_settings_too() {
     assert_eq!(status, 200, "{changed}");
     ask().await;
     assert!(fake.requests().pop().unwrap().text().contains("Be brief."));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn context_keeps_its_order_over_http_and_websocket() {
+    const WRITTEN: &str = r#"{"steps":{"wash":1,"cook":2,"bake":3}}"#;
+    const CHANGED: &str = r#"{"steps":{"cook":2,"bake":3,"wash":1}}"#;
+    let house = House::start().await;
+    let json = |request: reqwest::RequestBuilder, body: String| {
+        request.header("content-type", "application/json").body(body)
+    };
+    let stored = async |place: &str| {
+        house.request("GET", place, &house.alice).send().await.unwrap().text().await.unwrap()
+    };
+    let posted = json(house.request("POST", ALL, &house.alice), format!(r#"{{"context":{WRITTEN}}}"#));
+    let (status, made) = read(posted.send().await.unwrap()).await;
+    assert_eq!(status, 201, "{made}");
+    let place = format!("{ALL}/{}", made["id"].as_str().unwrap());
+    let text = stored(&place).await;
+    assert!(text.contains(WRITTEN), "{text}");
+    let patched = json(house.request("PATCH", &place, &house.alice), format!(r#"{{"context":{CHANGED}}}"#));
+    assert_eq!(patched.send().await.unwrap().status(), 200);
+    let text = stored(&place).await;
+    assert!(text.contains(CHANGED), "{text}");
+    let mut page = Page::open(&house, &house.alice).await;
+    page.send_text(format!(r#"{{"type":"message","text":"Hello","context":{WRITTEN}}}"#)).await;
+    let id = page.until("turn_end").await.last().unwrap()["sessionId"].as_str().unwrap().to_owned();
+    let text = stored(&format!("{ALL}/{id}")).await;
+    assert!(text.contains(WRITTEN), "{text}");
     house.stop().await;
 }

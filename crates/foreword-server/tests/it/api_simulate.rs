@@ -1,7 +1,8 @@
-//! The bill of a conversation before it is had, over HTTP.
+//! Estimating the cost of a conversation over HTTP.
 
-use foreword_agent::simulation::Wish;
+use foreword_agent::reports::simulation::Wish;
 use foreword_workspace::request::Request;
+use foreword_workspace::speaker::Speaker;
 use serde_json::json;
 
 use crate::house::House;
@@ -11,17 +12,20 @@ const PRICES: &str = "prices:
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_is_told_the_same_bill_as_on_the_command_line() {
+async fn simulation_matches_the_command_line() {
     let house = House::with(PRICES).await;
     let path = "/api/v1/simulate?user=bob&model=offline/demo-large,openai/gpt-4o&turns=20&pause=5m";
-    let (status, told) = house.get(path, &house.alice).await;
-    assert_eq!(status, 200, "{told}");
+    let (status, body) = house.get(path, &house.alice).await;
+    assert_eq!(status, 200, "{body}");
     let models = ["offline/demo-large".to_owned(), "openai/gpt-4o".to_owned()].to_vec();
     let wish = Wish { turns: 20, models, ..Wish::paused("5m").unwrap() };
-    let request = Request { user: Some("bob".into()), ..Request::at(jiff::Zoned::now(), [7; 16]) };
+    let request = Request {
+        speaker: Speaker { user: Some("bob".into()), ..Speaker::default() },
+        ..Request::at(jiff::Zoned::now(), [7; 16])
+    };
     let simulation = house.agent.simulate(request, wish).await.unwrap().unwrap();
-    assert_eq!(told, serde_json::to_value(simulation.report()).unwrap());
-    let [large, _] = told["models"].as_array().unwrap().as_slice() else { panic!("{told}") };
+    assert_eq!(body, serde_json::to_value(simulation.report()).unwrap());
+    let [large, _] = body["models"].as_array().unwrap().as_slice() else { panic!("{body}") };
     assert_eq!(
         (&large["model"], &large["cache"]["finds"]),
         (&json!("offline/demo-large"), &json!("at_marks"))
@@ -29,12 +33,12 @@ async fn the_owner_is_told_the_same_bill_as_on_the_command_line() {
     let ways = large["ways"].as_array().unwrap();
     assert_eq!((ways.len(), &ways[0]["way"]), (3, &json!("freeze_then_append")));
     assert!(ways[0]["cost"].as_f64().unwrap() > 0.0 && !ways[0]["cost_curve"].as_array().unwrap().is_empty());
-    assert_eq!((&told["occasion"]["user"], &told["scenario"]["turns"]), (&json!("bob"), &json!(20)));
+    assert_eq!((&body["occasion"]["user"], &body["scenario"]["turns"]), (&json!("bob"), &json!(20)));
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_t_be_simulated_is_refused_with_a_way_out() {
+async fn unsimulatable_request_is_refused_with_a_hint() {
     let house = House::with(PRICES).await;
     for (query, status, code) in [
         ("turns=0", 400, "bad_scenario"),

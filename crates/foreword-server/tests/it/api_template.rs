@@ -5,7 +5,7 @@ use crate::house::{House, read};
 const PLACE: &str = "/system-prompt";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_template_is_read_and_written_as_in_the_seed() {
+async fn template_api_follows_the_seed() {
     let house = House::start().await;
     let (status, body) = house.get(PLACE, &house.alice).await;
     assert_eq!((status, &body["source"], &body["version"]), (200, &json!("builtin"), &json!(null)));
@@ -26,13 +26,13 @@ async fn the_template_is_read_and_written_as_in_the_seed() {
     let filter = foreword_store::events::EventFilter::default();
     let page = foreword_store::events::EventPage::newest(50);
     let events = house.store.events(&filter, &page).await.unwrap();
-    let told = events.iter().filter(|one| one.event.event_type.to_string() == "template_changed").count();
-    assert_eq!(told, 1);
+    let changes = events.iter().filter(|one| one.event.event_type.to_string() == "template_changed").count();
+    assert_eq!(changes, 1);
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_variables_are_those_of_the_seed_and_files_are_dynamic() {
+async fn variables_match_the_seed_and_files_are_dynamic() {
     let house = House::start().await;
     let (status, body) = house.get("/system-prompt/variables", &house.carol).await;
     assert_eq!(status, 200);
@@ -62,7 +62,7 @@ async fn the_variables_are_those_of_the_seed_and_files_are_dynamic() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_template_that_is_no_text_or_does_not_parse_is_refused_with_the_reasons() {
+async fn invalid_template_is_refused_with_reasons() {
     let house = House::with("prompt: { dialect: jinja }\n").await;
     for (body, code) in [
         (json!({ "template": 7 }), "not_a_template"),
@@ -108,7 +108,7 @@ async fn only_the_owner_reads_and_writes_the_template() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_who_have_read_the_same_one_is_told_that_the_other_was_faster() {
+async fn concurrent_template_edit_is_a_conflict() {
     let house = House::start().await;
     let first = house.request("GET", PLACE, &house.alice).send().await.unwrap();
     let tag = first.headers()["etag"].to_str().unwrap().to_owned();
@@ -133,7 +133,7 @@ async fn of_two_who_have_read_the_same_one_is_told_that_the_other_was_faster() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_version_is_listed_once_and_can_be_had_back() {
+async fn template_versions_are_listed_once_and_restorable() {
     let house = House::start().await;
     for number in 1..=5 {
         let new = json!({ "template": format!("Version {number}."), "message": format!("for {number}") });
@@ -159,7 +159,7 @@ async fn every_version_is_listed_once_and_can_be_had_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn put_and_check_warn_alike_about_a_file_that_cannot_be_read() {
+async fn put_and_check_warn_about_unreadable_files() {
     let house = House::start().await;
     let template = json!({ "template": "Host: [file:/etc/hostname]" });
     let (status, put) = house.send("PUT", PLACE, &house.alice, &template).await;

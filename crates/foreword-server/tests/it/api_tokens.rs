@@ -6,7 +6,7 @@ use crate::house::House;
 const TOKENS: &str = "/api/v1/tokens";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_shown_once_opens_what_it_says_and_ends_when_it_is_revoked() {
+async fn token_is_shown_once_and_works_until_revoked() {
     let house = House::start().await;
     let wish = json!({ "name": "tablet", "user": "bob", "scopes": ["observe"], "mode": "prepend", "expires": "30d",
         "limits": { "requests_per_minute": 60, "usd_per_day": 0.5 } });
@@ -27,13 +27,13 @@ async fn a_token_is_shown_once_opens_what_it_says_and_ends_when_it_is_revoked() 
     let path = format!("{TOKENS}/{}", made["id"].as_str().unwrap());
     let (status, revoked) = house.send("DELETE", &path, &house.alice, &Value::Null).await;
     assert_eq!((status, &revoked["state"]), (200, &json!("revoked")));
-    // At once: it was this server that revoked it.
+    // At once, since this server revoked it.
     assert_eq!(house.get("/api/v1/status", text).await.0, 401);
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_owner_makes_and_sees_tokens() {
+async fn only_the_owner_creates_and_lists_tokens() {
     let house = House::start().await;
     let bob = house.token("bob", &[Scope::Chat, Scope::Observe, Scope::Admin, Scope::Assert], None).await;
     let before = house.store.tokens().await.unwrap();
@@ -52,7 +52,7 @@ async fn only_the_owner_makes_and_sees_tokens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_makes_no_sense_is_not_made() {
+async fn invalid_token_request_creates_no_token() {
     let house = House::start().await;
     let before = house.store.tokens().await.unwrap().len();
     for (wish, status, code) in [

@@ -1,10 +1,10 @@
-//! The list of turns: what each came to, who sees which, page by page.
+//! The list of turns: usage, visibility, pages.
 
 use serde_json::{Value, json};
 
 use crate::house::House;
 
-/// A conversation of whoever has the token, with these things said in it.
+/// A conversation of the token's user with these messages.
 async fn talked(house: &House, token: &str, words: &[&str]) -> String {
     let (status, made) =
         house.send("POST", "/api/v1/conversations", token, &json!({ "title": "Talk" })).await;
@@ -23,7 +23,7 @@ fn sessions(turns: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_sees_every_turn_with_what_it_came_to() {
+async fn owner_sees_every_turn_with_its_cost() {
     let house = House::start().await;
     let bobs = talked(&house, &house.bob, &["Hello."]).await;
     let own = talked(&house, &house.alice, &["Good morning.", "And you?"]).await;
@@ -63,7 +63,7 @@ async fn the_owner_sees_every_turn_with_what_it_came_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_else_sees_their_own_as_far_as_their_trust_permits_today() {
+async fn other_users_see_their_turns_by_current_trust() {
     let house = House::start().await;
     let owners = talked(&house, &house.alice, &["The safe opens with 1234."]).await;
     let bobs = talked(&house, &house.bob, &["Hello."]).await;
@@ -76,7 +76,7 @@ async fn everybody_else_sees_their_own_as_far_as_their_trust_permits_today() {
     let (never_status, never) = house.get("/api/v1/turns?session=c-never", &house.bob).await;
     assert_eq!((status, &problem["code"]), (never_status, &never["code"]));
     assert_eq!(status, 404);
-    // What bob said while he was trusted with more is not his to see any more.
+    // Bob no longer sees his turns of a higher trust.
     let config = std::fs::read_to_string(house.folder.path().join("foreword.yaml")).unwrap();
     let config = config.replace("name: bob, trust: inner", "name: bob, trust: public");
     std::fs::write(house.folder.path().join("foreword.yaml"), config).unwrap();

@@ -1,5 +1,6 @@
 use foreword_core::api_token::{Scope, TokenLimits};
 use foreword_store::location::Location;
+use foreword_testkit::until;
 use serde_json::{Value, json};
 
 use crate::house::{CONFIG, House};
@@ -40,7 +41,7 @@ async fn run(house: &House, name: &str, token: &str, body: &Value) -> (u16, Valu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn workflows_are_there_for_those_who_may_run_them() {
+async fn workflows_are_listed_to_permitted_users() {
     let house = house().await;
     let names = |answer: &Value| -> Vec<Value> {
         answer["workflows"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect()
@@ -66,7 +67,7 @@ async fn workflows_are_there_for_those_who_may_run_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workflow_runs_to_its_end_or_beside() {
+async fn workflow_runs_awaited_or_in_the_background() {
     let house = house().await;
     let body = json!({ "parameters": { "whom": "the world" } });
     let (status, end) = run(&house, "greet", &house.bob, &body).await;
@@ -76,16 +77,14 @@ async fn a_workflow_runs_to_its_end_or_beside() {
         "{end}"
     );
     let path = format!("/api/v1/workflows/runs/{}", end["run"].as_str().unwrap());
-    let (_, told) = house.get(&path, &house.bob).await;
-    assert_eq!((&told["state"], &told["started_by"]), (&json!("done"), &json!("bob")));
+    let (_, run_body) = house.get(&path, &house.bob).await;
+    assert_eq!((&run_body["state"], &run_body["started_by"]), (&json!("done"), &json!("bob")));
     assert_eq!((house.get(&path, &house.alice).await.0, house.get(&path, &house.carol).await.0), (200, 404));
     let (status, begun) =
         run(&house, "greet", &house.alice, &json!({ "parameters": { "whom": "x" }, "wait": false })).await;
     assert!([200, 202].contains(&status), "{begun}");
     let path = format!("/api/v1/workflows/runs/{}", begun["run"].as_str().unwrap());
-    while house.get(&path, &house.alice).await.1["state"] == "running" {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    until("the run ends", async || house.get(&path, &house.alice).await.1["state"] != "running").await;
     let (_, runs) = house.get("/api/v1/workflows/runs", &house.alice).await;
     assert_eq!((runs["items"].as_array().unwrap().len(), &runs["items"][0]["run"]), (2, &begun["run"]));
     let (_, runs) = house.get("/api/v1/workflows/runs", &house.bob).await;
@@ -95,7 +94,7 @@ async fn a_workflow_runs_to_its_end_or_beside() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_or_a_summary_takes_one_of_the_tokens_turns() {
+async fn runs_resumes_and_compactions_count_as_concurrent_turns() {
     let house = house().await;
     let limits = TokenLimits { concurrent_turns: Some(0), ..TokenLimits::default() };
     let token = house.limited_token("alice", &[Scope::Chat], limits).await;
@@ -131,7 +130,7 @@ async fn parameters_that_do_not_fit_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_failed_is_gone_on_with_by_whoever_started_it() {
+async fn failed_run_is_resumed_by_its_starter() {
     let house = house().await;
     let (status, end) = run(&house, "read", &house.bob, &json!({})).await;
     assert_eq!((status, &end["outcome"]), (200, &json!("failed")), "{end}");

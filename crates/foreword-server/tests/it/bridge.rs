@@ -1,11 +1,10 @@
-use std::time::Duration;
-
 use foreword_core::api_token::Scope;
 use foreword_core::event::EventType;
 use foreword_core::id::ConversationId;
 use foreword_core::message::{Provenance, Role};
 use foreword_prompt::trust::Trust;
 use foreword_store::events::{EventFilter, EventPage};
+use foreword_testkit::{eventually, until};
 use ring::hmac;
 use serde_json::{Value, json};
 
@@ -20,7 +19,7 @@ async fn house(more: &str) -> (House, String) {
     (house, token)
 }
 
-fn said(sender: &str, text: &str, key: &str) -> Value {
+fn message(sender: &str, text: &str, key: &str) -> Value {
     json!({ "channel": format!("signal:{sender}"), "sender": sender, "text": text, "idempotencyKey": key })
 }
 
@@ -29,17 +28,17 @@ fn in_group(sender: &str, text: &str, key: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_sent_twice_at_once_is_answered_once_and_the_answer_is_signed() {
+async fn duplicate_message_gets_one_signed_answer() {
     let webhook = Webhook::start(&[]).await;
     let (house, token) = house(&webhook.config()).await;
-    let message = said("bob", "the weather, please", "m-1");
+    let first = message("bob", "the weather, please", "m-1");
     let both =
-        tokio::join!(house.send("POST", PATH, &token, &message), house.send("POST", PATH, &token, &message),);
-    let answers = [both.0, both.1, house.send("POST", PATH, &token, &message).await];
+        tokio::join!(house.send("POST", PATH, &token, &first), house.send("POST", PATH, &token, &first),);
+    let answers = [both.0, both.1, house.send("POST", PATH, &token, &first).await];
     assert!(answers.iter().all(|(status, _)| *status == 202), "{answers:?}");
     let fresh = answers.iter().filter(|(_, body)| body["seenBefore"] == false).count();
     assert_eq!((fresh, &answers[0].1["message"]), (1, &answers[1].1["message"]));
-    house.send("POST", PATH, &token, &said("bob", "and again", "m-2")).await;
+    house.send("POST", PATH, &token, &message("bob", "and again", "m-2")).await;
     let posts = webhook.posts(2).await;
     let body: Value = serde_json::from_str(&posts[0].1).unwrap();
     assert_eq!((&body["channel"], &body["inReplyTo"]), (&"signal:bob".into(), &answers[0].1["message"]));
@@ -58,14 +57,18 @@ async fn a_message_sent_twice_at_once_is_answered_once_and_the_answer_is_signed(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bridge_that_is_down_gets_its_answers_in_order_when_it_is_up() {
+async fn deliveries_to_a_restarted_bridge_keep_their_order() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (house, token) = house(&config(port)).await;
-    for number in 1..=2 {
+    for number in 1..=2_usize {
         house
-            .send("POST", PATH, &token, &said("bob", &format!("number {number}"), &format!("m-{number}")))
+            .send("POST", PATH, &token, &message("bob", &format!("number {number}"), &format!("m-{number}")))
             .await;
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        // The order of the answers is that of the turns.
+        until("the answer is queued", async || {
+            house.store.deliveries(None, 10).await.unwrap().len() == number
+        })
+        .await;
     }
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
     let webhook = Webhook::on(listener, &[503]);
@@ -78,20 +81,19 @@ async fn a_bridge_that_is_down_gets_its_answers_in_order_when_it_is_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_bridge_refuses_is_given_up_listed_and_sent_again_when_the_owner_says_so() {
+async fn refused_delivery_is_listed_and_retried_on_request() {
     let webhook = Webhook::start(&[410]).await;
     let (house, token) = house(&webhook.config()).await;
-    house.send("POST", PATH, &token, &said("bob", "hello", "m-1")).await;
+    house.send("POST", PATH, &token, &message("bob", "hello", "m-1")).await;
     webhook.bodies(1).await;
     let list = "/api/v1/channels/deliveries";
-    let item = loop {
+    let item = eventually(async || {
         let (status, page) = house.get(list, &house.alice).await;
         assert_eq!(status, 200, "{page}");
-        if page["items"][0]["status"] == "given_up" {
-            break page["items"][0].clone();
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
+        let item = page["items"][0].clone();
+        if item["status"] == "given_up" { Ok(item) } else { Err(page) }
+    })
+    .await;
     assert_eq!(item["error"], "the bridge answered with HTTP 410");
     let again = format!("{list}/{}/retry", item["id"].as_str().unwrap());
     for (other, expected) in [(&house.bob, 403), (&house.alice, 200)] {
@@ -105,11 +107,11 @@ async fn what_a_bridge_refuses_is_given_up_listed_and_sent_again_when_the_owner_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_not_answered_is_told_so_without_the_reason() {
+async fn failed_turn_notifies_the_sender_without_the_cause() {
     let webhook = Webhook::start(&[]).await;
     let (house, token) = house(&webhook.config()).await;
-    let (_, taken) = house.send("POST", PATH, &token, &said("bob", "!fail 401", "m-1")).await;
-    house.send("POST", PATH, &token, &said("bob", "!say Here I am.", "m-2")).await;
+    let (_, taken) = house.send("POST", PATH, &token, &message("bob", "!fail 401", "m-1")).await;
+    house.send("POST", PATH, &token, &message("bob", "!say Here I am.", "m-2")).await;
     let bodies = webhook.bodies(2).await;
     assert_eq!((&bodies[0]["outcome"], &bodies[0]["inReplyTo"]), (&json!("failed"), &taken["message"]));
     let words = bodies[0]["text"].as_str().unwrap();
@@ -119,7 +121,7 @@ async fn whoever_is_not_answered_is_told_so_without_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_group_everybody_is_who_the_sender_says_and_nobody_is_the_channel() {
+async fn group_members_are_identified_by_sender_not_channel() {
     let webhook = Webhook::start(&[]).await;
     let more = format!("situations: {{ group: {{ ceiling: familiar }} }}\n{}", webhook.config());
     let (house, token) = house(&more).await;
@@ -127,7 +129,7 @@ async fn in_a_group_everybody_is_who_the_sender_says_and_nobody_is_the_channel()
     webhook.bodies(1).await;
     house.send("POST", PATH, &token, &in_group("mallory", "me too", "m-2")).await;
     webhook.bodies(2).await;
-    // A channel that bears a user's name makes nobody that user, nor does a sender with a family in their name.
+    // Neither a channel nor a sender with a user's name identifies that user.
     let posing = json!({ "channel": "signal:alice", "sender": "mallory", "text": "it is me", "idempotencyKey": "m-3" });
     let (_, third) = house.send("POST", PATH, &token, &posing).await;
     let named =
@@ -151,7 +153,7 @@ async fn in_a_group_everybody_is_who_the_sender_says_and_nobody_is_the_channel()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_is_of_whoever_speaks_and_not_of_whoever_spoke_there_first() {
+async fn turn_belongs_to_its_sender_not_the_first_speaker() {
     let webhook = Webhook::start(&[]).await;
     let more = format!("situations: {{ group: {{ ceiling: familiar }} }}\n{}", webhook.config());
     let (house, token) = house(&more).await;
@@ -161,27 +163,20 @@ async fn a_turn_is_of_whoever_speaks_and_not_of_whoever_spoke_there_first() {
         webhook.bodies(number + 1).await;
     }
     let calls = EventFilter { event_type: Some(EventType::ApiCall), ..EventFilter::default() };
-    let mut users = Vec::new();
-    for _ in 0..200 {
+    // Stored shortly after.
+    let users = eventually(async || {
         let found = house.store.events(&calls, &EventPage::newest(10)).await.unwrap();
-        users = found
-            .iter()
-            .rev()
-            .filter_map(|stored| stored.event.user_id.as_deref())
-            .map(str::to_owned)
-            .collect();
-        if users.len() == 4 {
-            break;
-        }
-        // Written a moment later.
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+        let users = found.into_iter().rev().filter_map(|stored| stored.event.user_id);
+        let users: Vec<String> = users.map(|user| user.to_string()).collect();
+        if users.len() == 4 { Ok(users) } else { Err(users) }
+    })
+    .await;
     assert_eq!(users, ["carol", "bob", "carol", "bob"]);
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bridge_that_forgets_to_say_that_it_is_a_group_makes_no_private_place_of_it() {
+async fn group_stays_a_group_without_the_bridges_flag() {
     let webhook = Webhook::start(&[]).await;
     let more = format!(
         "situations: {{ group: {{ ceiling: familiar }}, party: {{ ceiling: full }} }}\n{}",
@@ -209,31 +204,31 @@ async fn a_bridge_that_forgets_to_say_that_it_is_a_group_makes_no_private_place_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_owner_says_in_a_channels_conversation_from_elsewhere_does_not_go_out() {
+async fn owner_message_from_elsewhere_is_not_delivered() {
     let webhook = Webhook::start(&[]).await;
     let (house, token) = house(&webhook.config()).await;
-    let (_, first) = house.send("POST", PATH, &token, &said("bob", "hello", "m-1")).await;
+    let (_, first) = house.send("POST", PATH, &token, &message("bob", "hello", "m-1")).await;
     webhook.bodies(1).await;
     let conversation = ConversationId::new(first["conversation"].as_str().unwrap()).unwrap();
-    let inbound = foreword_agent::inbound::Inbound {
+    let inbound = foreword_agent::conversation::inbound::Inbound {
         conversation,
-        occasion: foreword_agent::inbound::Occasion::default(),
+        origin: foreword_agent::conversation::inbound::TurnOrigin::default(),
         text: "between us".to_owned(),
         key: None,
     };
     house.agent.send(inbound).await.unwrap();
     house.agent.until_idle().await;
-    let (_, second) = house.send("POST", PATH, &token, &said("bob", "still there?", "m-2")).await;
+    let (_, second) = house.send("POST", PATH, &token, &message("bob", "still there?", "m-2")).await;
     let bodies = webhook.bodies(2).await;
     assert_eq!(bodies[1]["inReplyTo"], second["message"]);
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_makes_no_sense_is_refused_with_a_reason() {
+async fn malformed_bridge_messages_are_refused_with_a_code() {
     let (house, token) = house("").await;
     let with = |field: &str, value: Value| {
-        let mut message = said("bob", "hi", "m-1");
+        let mut message = message("bob", "hi", "m-1");
         message[field] = value;
         message
     };
@@ -250,25 +245,42 @@ async fn whatever_makes_no_sense_is_refused_with_a_reason() {
     check(PATH, &with("sender", json!("a".repeat(10_000))), (400, "bad_name")).await;
     check(PATH, &with("situation", json!("system")), (400, "unknown_situation")).await;
     check(PATH, &with("situation", json!("nowhere")), (400, "unknown_situation")).await;
-    check(PATH, &with("text", json!("  ")), (400, "no_words")).await;
+    check(PATH, &with("text", json!("  ")), (400, "empty_message")).await;
     check(PATH, &with("text", json!(7)), (422, "wrong_fields")).await;
     check(PATH, &with("idempotencyKey", Value::Null), (400, "key_missing")).await;
     check(PATH, &with("user", json!("alice")), (422, "wrong_fields")).await;
     for family in ["..%2fetc", "%2e%2e%2f", "a%00b", "signal%0a", "SIGNAL", "signal%3Abob"] {
         let path = format!("/api/v1/channels/{family}/messages");
-        check(&path, &said("bob", "hi", "m-1"), (400, "wrong_family")).await;
+        check(&path, &message("bob", "hi", "m-1"), (400, "wrong_family")).await;
     }
-    assert_eq!(house.send("POST", PATH, &token, &said("bob", "hi", "m-9")).await.0, 202);
-    check(PATH, &said("bob", "something else", "m-9"), (409, "used_before")).await;
+    assert_eq!(house.send("POST", PATH, &token, &message("bob", "hi", "m-9")).await.0, 202);
+    check(PATH, &message("bob", "something else", "m-9"), (409, "already_exists")).await;
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_token_that_may_say_who_speaks_brings_messages_in() {
+async fn only_asserting_tokens_post_bridge_messages() {
     let house = House::start().await;
-    let (status, problem) = house.send("POST", PATH, &house.alice, &said("bob", "hi", "m-1")).await;
+    let (status, problem) = house.send("POST", PATH, &house.alice, &message("bob", "hi", "m-1")).await;
     assert_eq!((status, &problem["code"]), (403, &"scope_missing".into()));
     let token = house.token("bob", &[Scope::Assert], None).await;
-    assert_eq!(house.send("POST", PATH, &token, &said("bob", "hi", "m-1")).await.0, 403);
+    assert_eq!(house.send("POST", PATH, &token, &message("bob", "hi", "m-1")).await.0, 403);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bridge_messages_use_the_settings_of_their_conversation() {
+    let webhook = Webhook::start(&[]).await;
+    let (house, token) = house(&webhook.config()).await;
+    let (_, first) = house.send("POST", PATH, &token, &message("bob", "Hello", "m-1")).await;
+    webhook.posts(1).await;
+    let place = format!("/api/v1/conversations/{}", first["conversation"].as_str().unwrap());
+    let change = json!({ "session_instructions": "Be brief." });
+    assert_eq!(house.send("PATCH", &place, &house.alice, &change).await.0, 200);
+    house.send("POST", PATH, &token, &message("bob", "Hello again", "m-2")).await;
+    webhook.posts(2).await;
+    let (_, prompt) = house.get(&format!("{place}/prompt"), &house.alice).await;
+    let text = prompt["epoch"]["text"].as_str().unwrap();
+    assert!(text.contains("## Session Instructions\n\nBe brief."), "{text}");
     house.stop().await;
 }

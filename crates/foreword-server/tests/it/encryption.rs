@@ -1,4 +1,4 @@
-//! The server with a certificate of its own.
+//! TLS.
 
 use foreword_server::server::Server;
 use foreword_store::location::Location;
@@ -21,13 +21,13 @@ async fn start(files: &[(&str, &str)]) -> Result<(Server, tempfile::TempDir), St
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     let location = Location::file(folder.path().join(".foreword/foreword.db"));
-    let parts = parts_with_lease(folder.path(), &location, (&[], LEASE)).await;
+    let parts = parts_with_lease(folder.path(), &location, &[], LEASE).await;
     let started = Server::start(parts, "127.0.0.1:0".parse().unwrap()).await;
     started.map(|server| (server, folder)).map_err(|error| format!("{error}; {}", error.help()))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_a_certificate_it_speaks_tls_and_nothing_else() {
+async fn server_with_a_certificate_accepts_only_tls() {
     let (certificate, key) = made();
     let (server, _folder) = start(&[("cert.pem", &certificate), ("key.pem", &key)]).await.unwrap();
     assert!(server.url().starts_with("https://127.0.0.1:"), "{}", server.url());
@@ -41,19 +41,19 @@ async fn with_a_certificate_it_speaks_tls_and_nothing_else() {
     assert_eq!(answer.status(), 200);
     let plain = format!("{}/healthz", server.url().replace("https:", "http:"));
     assert!(client.get(plain).send().await.is_err());
-    server.stop().await;
+    server.shut_down().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_that_cannot_be_used_is_said_when_it_starts() {
+async fn unusable_certificate_is_reported_at_start() {
     let ((certificate, key), (_, other)) = (made(), made());
     let refused = async |files: &[(&str, &str)]| start(files).await.err().unwrap();
     let missing = refused(&[("key.pem", &key)]).await;
     assert!(missing.contains("cert.pem") && missing.contains("No such file"), "{missing}");
     let text = refused(&[("cert.pem", "hello"), ("key.pem", &key)]).await;
-    assert!(text.contains("cert.pem` for TLS: there is no certificate in it"), "{text}");
+    assert!(text.contains("cert.pem` for TLS: it contains no certificate"), "{text}");
     let no_key = refused(&[("cert.pem", &certificate), ("key.pem", "hello")]).await;
-    assert!(no_key.contains("key.pem` for TLS: there is no private key"), "{no_key}");
+    assert!(no_key.contains("key.pem` for TLS: it contains no private key"), "{no_key}");
     let wrong = refused(&[("cert.pem", &certificate), ("key.pem", &other)]).await;
     assert!(wrong.contains("it is not the key of") && wrong.contains("server.tls"), "{wrong}");
 }

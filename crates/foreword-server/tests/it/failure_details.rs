@@ -1,4 +1,4 @@
-//! Error details are for the owner: each kind of failure, through each way out, as each kind of reader.
+//! Error details are for the owner: each kind of failure, each output, each kind of reader.
 
 use foreword_core::api_token::Scope;
 use foreword_store::location::Location;
@@ -17,9 +17,9 @@ struct Kind {
     layer: String,
     model: &'static str,
     code: &'static str,
-    /// What the owner reads of the cause.
+    /// The owner's part of the message.
     cause: &'static str,
-    /// What nobody else may read.
+    /// Text that other readers must not see.
     forbidden: &'static [&'static str],
 }
 
@@ -111,10 +111,10 @@ blueprints:
     House::open(folder, &location, &[("BRIDGE_SECRET", SECRET)]).await
 }
 
-/// What a reader was shown, by the way out.
+/// The output for a reader.
 type Seen = Vec<(&'static str, String)>;
 
-/// Fails a turn in a conversation of the token's own, and reads of it in every way.
+/// Fails a turn in the token's conversation, and reads all outputs.
 async fn seen_by(house: &House, token: &str) -> Seen {
     let mut seen = Seen::new();
     let (status, made) = house.send("POST", "/api/v1/conversations", token, &json!({})).await;
@@ -143,7 +143,7 @@ async fn seen_by(house: &House, token: &str) -> Seen {
     ] {
         let (status, mut body) = house.get(&path, token).await;
         assert_eq!(status, 200, "{way}: {body}");
-        // The status lists the layers that the reader may see, whether anything fails or not.
+        // The status lists visible layers in any case.
         body.as_object_mut().and_then(|fields| fields.remove("layers"));
         seen.push((way, body.to_string()));
     }
@@ -161,12 +161,17 @@ async fn outside_of_turns(house: &House, token: &str) -> Seen {
     let (_, run) =
         house.get(&format!("/api/v1/workflows/runs/{}", ran["run"].as_str().unwrap()), token).await;
     let (_, runs) = house.get("/api/v1/workflows/runs", token).await;
+    let (_, staged) = house.send("POST", "/api/v1/inbox", token, &json!({ "body": "hello" })).await;
+    let _ = house.agent.tick().await;
+    let (_, message) = house.get(&format!("/api/v1/inbox/{}", staged["id"].as_str().unwrap()), token).await;
+    assert_eq!(message["attempts"], 1, "{message}");
     vec![
         ("build", built.to_string()),
         ("drop-in", proxied.text().await.unwrap()),
         ("workflow", ran.to_string()),
         ("run", run.to_string()),
         ("runs", runs.to_string()),
+        ("inbox", message.to_string()),
     ]
 }
 
@@ -198,14 +203,14 @@ fn withheld(kind: &Kind, house: &House, seen: &[(&str, String)]) {
     }
 }
 
-/// Whether the owner reads the cause in this way. A prompt that can be built has none, and the conversation keeps only the sort
-/// of a provider's failure.
+/// Whether this output contains the cause for the owner. A prompt that can be built has none, and the conversation only
+/// stores the kind of a provider failure.
 fn shows_cause(kind: &Kind, way: &str) -> bool {
     kind.model.starts_with("offline") || !["build", "prompt_build", "messages"].contains(&way)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn below_the_owner_a_failure_is_a_code_and_an_id() {
+async fn non_owners_see_failures_as_code_and_id() {
     for kind in kinds() {
         let webhook = Webhook::start(&[]).await;
         let house = house(&kind, &webhook).await;
@@ -225,15 +230,15 @@ async fn below_the_owner_a_failure_is_a_code_and_an_id() {
         let posted = webhook.posts(1).await[0].1.clone();
         withheld(&kind, &house, &[("webhook", posted)]);
         for (way, text) in seen_by(&house, &house.alice.clone()).await {
-            let told = text.contains(kind.cause) || !shows_cause(&kind, way);
-            assert!(told, "{}: no `{}` in {way}: {text}", kind.name, kind.cause);
+            let is_right = text.contains(kind.cause) || !shows_cause(&kind, way);
+            assert!(is_right, "{}: no `{}` in {way}: {text}", kind.name, kind.cause);
         }
         house.stop().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_reads_the_cause_in_somebody_elses_conversation() {
+async fn owner_reads_the_cause_in_any_conversation() {
     let kind = &kinds()[0];
     let house = house(kind, &Webhook::start(&[]).await).await;
     let mut bob = Page::open(&house, &house.bob).await;

@@ -1,5 +1,5 @@
-//! Clients that are generated from the OpenAPI document, used against a running server: `scripts/generated-clients.sh` installs
-//! the generators. What each client does is in `tests/generated`.
+//! Clients generated from the OpenAPI document, used against a running server: `scripts/generated-clients.sh` installs
+//! the generators. The client programs are in `tests/generated`.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/generated").join(name)
 }
 
-/// Runs a command, which has to succeed; gives what it has printed.
+/// Runs a command, which must succeed, and returns its output.
 async fn run(command: &mut Command) -> String {
     let output = command.output().await.unwrap();
     let (printed, errors) =
@@ -26,7 +26,7 @@ async fn run(command: &mut Command) -> String {
     printed.into_owned()
 }
 
-/// A server, and a folder with its document.
+/// A server, and a directory with its document.
 async fn described() -> (House, tempfile::TempDir) {
     let house = House::start().await;
     let (_, document) = house.get("/openapi.json", &house.alice).await;
@@ -41,13 +41,13 @@ async fn generated_python_client_talks_to_a_server() {
     let (house, folder) = described().await;
     let bin = installed().join("python/bin");
     run(Command::new(bin.join("openapi-spec-validator")).arg("openapi.json").current_dir(&folder)).await;
-    // The generator knows no images.
+    // The generator does not support images.
     let settings = "content_type_overrides: { image/svg+xml: application/octet-stream }\n";
     std::fs::write(folder.path().join("settings.yaml"), settings).unwrap();
     let mut generate = Command::new(bin.join("openapi-python-client"));
     generate.args(["generate", "--path", "openapi.json", "--output-path", "foreword", "--meta", "none"]);
     generate.args(["--config", "settings.yaml", "--fail-on-warning"]).current_dir(&folder);
-    // It formats what it has written with ruff.
+    // The generator formats its output with ruff.
     let path = std::env::join_paths(
         [bin.clone()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );

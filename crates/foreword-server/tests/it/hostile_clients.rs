@@ -1,4 +1,4 @@
-//! Clients that want to keep the server busy: slow ones, large ones, ones with too much to say before they begin.
+//! Clients that try to keep the server busy: slow ones, large bodies, large heads.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ async fn connect(house: &House) -> TcpStream {
     TcpStream::connect(house.url.trim_start_matches("http://")).await.unwrap()
 }
 
-/// What the server says until it closes the connection.
+/// The server's output until it closes the connection.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     let read = tokio::time::timeout(Duration::from_secs(25), stream.read_to_end(&mut all)).await;
-    // A connection that is reset has been closed all the same.
+    // A reset connection is closed too.
     let _ = read.expect("the server closes the connection");
     String::from_utf8_lossy(&all).into_owned()
 }
@@ -31,7 +31,7 @@ fn post(path: &str, token: &str, length: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_sends_a_head_or_a_body_byte_by_byte_is_let_go() {
+async fn byte_by_byte_requests_time_out() {
     let house = House::with(QUICK).await;
     let mut head = connect(&house).await;
     head.write_all(b"GET /healthz HTT").await.unwrap();
@@ -47,7 +47,7 @@ async fn whoever_sends_a_head_or_a_body_byte_by_byte_is_let_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_drips_for_too_long_is_refused_though_it_never_pauses() {
+async fn slow_body_is_refused_even_without_pauses() {
     let house = House::with(QUICK).await;
     let token = house.token("alice", &[Scope::Assert, Scope::Chat], None).await;
     let stream = connect(&house).await;
@@ -67,7 +67,7 @@ async fn a_body_that_drips_for_too_long_is_refused_though_it_never_pauses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_headers_and_an_endless_one_are_refused() {
+async fn too_many_or_endless_headers_are_refused() {
     let house = House::start().await;
     let many: String = (0..10_000).map(|number| format!("x-{number}: y\r\n")).collect();
     let long = format!("x-long: {}\r\n", "y".repeat(400_000));
@@ -83,7 +83,7 @@ async fn ten_thousand_headers_and_an_endless_one_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_too_large_is_refused_by_its_head_and_by_what_comes() {
+async fn too_large_body_is_refused_by_header_and_by_size() {
     let house = House::with(QUICK).await;
     let path = "/api/v1/channels/signal/messages";
     let mut stream = connect(&house).await;
@@ -100,14 +100,14 @@ async fn a_body_that_is_too_large_is_refused_by_its_head_and_by_what_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_writes_everything_before_it_reads_learns_why_it_was_refused() {
+async fn client_that_writes_first_reads_the_refusal() {
     let house = House::with(QUICK).await;
     for (path, token, status) in [
         ("/api/v1/channels/signal/messages", house.alice.as_str(), "413"),
         ("/openai/v1/chat/completions", "fwd_nobodys", "401"),
     ] {
         let mut stream = connect(&house).await;
-        // More than the sockets hold.
+        // More than the socket buffers hold.
         let body = vec![b' '; 20_000_000];
         stream.write_all(post(path, token, body.len()).as_bytes()).await.unwrap();
         stream.write_all(&body).await.unwrap();
@@ -119,7 +119,7 @@ async fn whoever_writes_everything_before_it_reads_learns_why_it_was_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_has_no_token_is_refused_before_the_body_comes() {
+async fn missing_token_is_refused_before_the_body() {
     let house = House::start().await;
     let mut stream = connect(&house).await;
     let head = post("/api/v1/channels/signal/messages", "fwd_none", 5_000_000);

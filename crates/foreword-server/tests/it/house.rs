@@ -1,5 +1,5 @@
-//! A whole server for tests: a workspace on disk, a database, an agent with the offline model or with a provider that
-//! follows a script, tokens for alice (the owner), bob and carol, and a client.
+//! A complete server for tests: a workspace, a database, an agent with the offline model or a scripted provider, tokens
+//! for alice (the owner), bob and carol, and an HTTP client.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_agent::agent::Agent;
+use foreword_agent::clock_and_rng::{ClockAndRng, Machine};
 use foreword_agent::memory::Memory;
 use foreword_agent::models::Models;
 use foreword_agent::shared::{Parts, into_store};
-use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_core::api_token::{ProxyMode, Scope, TokenLimits};
 use foreword_core::model::{ErrorKind, Model, ModelError};
@@ -19,8 +19,8 @@ use foreword_core::provider::{KeySource, OFFLINE, Secret};
 use foreword_observe::metrics::Metrics;
 use foreword_observe::recorder::Recorder;
 use foreword_observe::redact::{RedactionRules, Redactor};
+use foreword_offline::OfflineModel;
 use foreword_providers::HttpModel;
-use foreword_providers::offline::OfflineModel;
 use foreword_server::auth::credential::Credential;
 use foreword_server::server::{Secrets, Server, ServerParts};
 use foreword_store::events::{EventQueue, QueueConfig};
@@ -30,7 +30,7 @@ use foreword_store::tokens::NewToken;
 use foreword_workspace::config::Config;
 use foreword_workspace::workspace::{Environment, Workspace};
 
-/// The people of every test.
+/// The users of every test.
 pub(crate) const CONFIG: &str = "\
 agent: { name: Ada, model: offline/echo }
 users:
@@ -40,13 +40,13 @@ users:
 retry: { base_delay_ms: 20, max_delay_ms: 100, requeue: { delay_ms: 50, max_delay_ms: 100 } }
 ";
 
-/// A variable that no environment holds: the program refuses a provider whose key it names.
+/// A variable that is never set: the program refuses a provider whose key it names.
 pub(crate) const MISSING_KEY: &str = "MISSING_TEST_KEY";
 
-/// How long a node may be silent.
+/// The heartbeat timeout of a node.
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
 
-/// The models a test may use: the offline one, and those of providers that the configuration names.
+/// The models of a test: the offline one, and those of configured providers.
 struct TestModels {
     offline: Arc<OfflineModel>,
     clock: Arc<dyn Fn() -> foreword_core::timestamp::Timestamp + Send + Sync>,
@@ -83,7 +83,7 @@ impl Models for TestModels {
     }
 }
 
-/// What the environment of a test holds.
+/// The environment of a test.
 struct TestSecrets(BTreeMap<String, String>);
 
 impl Secrets for TestSecrets {
@@ -92,7 +92,7 @@ impl Secrets for TestSecrets {
     }
 }
 
-/// A server, and everything around it.
+/// A running server with its clock_and_rng.
 pub(crate) struct House {
     pub(crate) server: Option<Server>,
     pub(crate) agent: Agent,
@@ -102,7 +102,7 @@ pub(crate) struct House {
     pub(crate) client: reqwest::Client,
     /// `http://127.0.0.1:…`.
     pub(crate) url: String,
-    /// The owner's token, which opens everything but `assert`.
+    /// The owner's token with all scopes but `assert`.
     pub(crate) alice: String,
     pub(crate) bob: String,
     pub(crate) carol: String,
@@ -110,17 +110,17 @@ pub(crate) struct House {
 }
 
 impl House {
-    /// A house with the usual people.
+    /// A server with the default configuration.
     pub(crate) async fn start() -> Self {
         Self::with("").await
     }
 
-    /// The same with more in `foreword.yaml`.
+    /// With additional configuration.
     pub(crate) async fn with(more: &str) -> Self {
         Self::with_secrets(more, &[]).await
     }
 
-    /// The same with something in the environment.
+    /// With environment variables.
     pub(crate) async fn with_secrets(more: &str, secrets: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("foreword.yaml"), format!("{CONFIG}{more}")).unwrap();
@@ -128,29 +128,30 @@ impl House {
         Self::open(folder, &location, secrets).await
     }
 
-    /// A house in this folder, on this database; several may share one.
+    /// In this directory, on this database, which several servers may share.
     pub(crate) async fn open(
         folder: tempfile::TempDir,
         location: &Location,
         secrets: &[(&str, &str)],
     ) -> Self {
-        Self::with_lease(folder, location, (secrets, LEASE)).await
+        Self::with_lease(folder, location, secrets, LEASE).await
     }
 
-    /// The same, thought dead when it has been silent for a while.
+    /// With a short heartbeat timeout.
     pub(crate) async fn with_lease(
         folder: tempfile::TempDir,
         location: &Location,
-        (secrets, lease): (&[(&str, &str)], Duration),
+        secrets: &[(&str, &str)],
+        lease: Duration,
     ) -> Self {
-        let node = parts_with_lease(folder.path(), location, (secrets, lease)).await;
+        let node = parts_with_lease(folder.path(), location, secrets, lease).await;
         let (agent, store, workspace) = (node.agent.clone(), node.store.clone(), Arc::clone(&node.workspace));
         let events = node.events.clone();
         let server = Server::start(node, "127.0.0.1:0".parse().unwrap()).await.unwrap();
         agent.recover().await.unwrap();
         server.ready();
         let url = format!("http://{}", server.address());
-        // Nothing is encrypted here, but a client wants to know how.
+        // No TLS is used here, but the client needs a provider.
         let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(Duration::from_secs(30)).no_proxy().build().unwrap();
         let everything = [Scope::Chat, Scope::Observe, Scope::Admin];
@@ -166,9 +167,9 @@ impl House {
         add_token(&self.store, user, scopes, mode).await
     }
 
-    /// A token of `user` that may ask for less or more than others.
+    /// A token with its own limits.
     pub(crate) async fn limited_token(&self, user: &str, scopes: &[Scope], limits: TokenLimits) -> String {
-        add_limited_token(&self.store, user, scopes, (None, limits)).await
+        add_limited_token(&self.store, user, scopes, None, limits).await
     }
 
     /// A request with a token.
@@ -177,12 +178,12 @@ impl House {
         self.client.request(method, format!("{}{path}", self.url)).bearer_auth(token)
     }
 
-    /// What a GET gives, as status and JSON.
+    /// The status and JSON of a GET.
     pub(crate) async fn get(&self, path: &str, token: &str) -> (u16, serde_json::Value) {
         read(self.request("GET", path, token).send().await.unwrap()).await
     }
 
-    /// Everything in a list, page by page. The path has a question mark already.
+    /// All items of a list, page by page. The path must contain a question mark.
     pub(crate) async fn all_pages(&self, path: &str, token: &str) -> Vec<serde_json::Value> {
         let (mut all, mut after) = (Vec::new(), String::new());
         loop {
@@ -196,7 +197,7 @@ impl House {
         }
     }
 
-    /// What sending JSON gives.
+    /// The status and JSON of a request with a JSON body.
     pub(crate) async fn send(
         &self,
         method: &str,
@@ -211,7 +212,7 @@ impl House {
     /// Stops the server as an operator does.
     pub(crate) async fn stop(mut self) {
         if let Some(server) = self.server.take() {
-            server.stop().await;
+            server.shut_down().await;
         }
         self.agent.shut_down().await;
         self.events.close().await;
@@ -226,29 +227,30 @@ pub(crate) async fn read(response: reqwest::Response) -> (u16, serde_json::Value
 }
 
 async fn add_token(store: &Store, user: &str, scopes: &[Scope], mode: Option<ProxyMode>) -> String {
-    add_limited_token(store, user, scopes, (mode, TokenLimits::default())).await
+    add_limited_token(store, user, scopes, mode, TokenLimits::default()).await
 }
 
 async fn add_limited_token(
     store: &Store,
     user: &str,
     scopes: &[Scope],
-    (mode, limits): (Option<ProxyMode>, TokenLimits),
+    mode: Option<ProxyMode>,
+    limits: TokenLimits,
 ) -> String {
-    let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
-    let (one, other) = (surroundings.random().to_ne_bytes(), surroundings.random().to_ne_bytes());
+    let clock_and_rng: Arc<dyn ClockAndRng> = Arc::new(Machine);
+    let (one, other) = (clock_and_rng.random().to_ne_bytes(), clock_and_rng.random().to_ne_bytes());
     let mut bytes = [0; 32];
     bytes[..16].copy_from_slice(&one);
     bytes[16..].copy_from_slice(&other);
     let credential = Credential::from_random(bytes);
     let new = NewToken {
-        id: surroundings.id("tok").unwrap(),
+        id: clock_and_rng.id("tok").unwrap(),
         hash: credential.hash(),
         name: format!("{user}'s"),
         user: user.to_owned(),
         scopes: scopes.iter().copied().collect(),
         mode,
-        created_at: surroundings.timestamp(),
+        created_at: clock_and_rng.timestamp(),
         expires_at: None,
         limits,
     };
@@ -256,23 +258,24 @@ async fn add_limited_token(
     credential.reveal().to_owned()
 }
 
-/// The parts of a server in this folder, on this database.
+/// The parts of a server in this directory, on this database.
 pub(crate) async fn parts_with_lease(
     folder: &Path,
     location: &Location,
-    (secrets, lease): (&[(&str, &str)], Duration),
+    secrets: &[(&str, &str)],
+    lease: Duration,
 ) -> ServerParts {
     let workspace = Arc::new(Workspace::open(folder, Environment::default()).unwrap());
-    let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
-    let store = Store::open(location, surroundings.timestamp()).await.unwrap();
-    let clock = Arc::clone(&surroundings);
+    let clock_and_rng: Arc<dyn ClockAndRng> = Arc::new(Machine);
+    let store = Store::open(location, clock_and_rng.timestamp()).await.unwrap();
+    let clock = Arc::clone(&clock_and_rng);
     let clock: Arc<dyn Fn() -> _ + Send + Sync> = Arc::new(move || clock.timestamp());
     let events = EventQueue::start(store.clone(), Arc::clone(&clock), QueueConfig::default());
     let redactor = Redactor::new(&RedactionRules::default(), [0; 16]).unwrap();
     let recorder = Recorder::to_sink(redactor, into_store(&events));
-    let node: foreword_core::id::NodeId = surroundings.id("node").unwrap();
-    for agent in workspace.snapshot().config.everybody() {
-        store.sync_defaults(&agent.blueprint, surroundings.timestamp()).await.unwrap();
+    let node: foreword_core::id::NodeId = clock_and_rng.id("node").unwrap();
+    for agent in workspace.snapshot().config.all_agents() {
+        store.sync_defaults(&agent.blueprint, clock_and_rng.timestamp()).await.unwrap();
     }
     let parts = Parts {
         workspace: Arc::clone(&workspace),
@@ -283,7 +286,7 @@ pub(crate) async fn parts_with_lease(
         tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))].concat(),
         outside: None,
         node: node.clone(),
-        surroundings: Arc::clone(&surroundings),
+        clock_and_rng: Arc::clone(&clock_and_rng),
     };
     let agent = Agent::with_lease(parts, lease);
     let secrets = secrets.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -295,7 +298,7 @@ pub(crate) async fn parts_with_lease(
         recorder,
         events,
         metrics: Metrics::new(),
-        surroundings,
+        clock_and_rng,
         node,
         secrets,
         page: None,

@@ -1,20 +1,21 @@
-//! What each token may ask for: how often, how large, and for how much money, whichever way and whichever node it asks.
+//! Limits of tokens: requests, body size, and spending, on every interface and node.
 
 use std::time::Duration;
 
 use foreword_core::api_token::{Scope, TokenLimits};
 use foreword_core::money::Money;
 use foreword_store::location::Location;
+use foreword_testkit::{eventually, until};
 use serde_json::json;
 
 use crate::house::{House, read};
 use crate::live_page::{Page, database, folder};
 
-/// A thousand dollars for a million tokens, so that a turn costs something that can be told from nothing.
+/// A thousand dollars per million tokens, so that a turn has a visible cost.
 const PRICED: &str = "prices: [{ id: offline/echo, prices: { input: 1000, output: 1000, cache_read: 1000, cache_write_5m: 1000, cache_write_1h: 1000 } }]\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_asks_too_often_is_told_when_it_may_again_and_others_are_not() {
+async fn rate_limit_names_the_delay_and_spares_other_tokens() {
     let house = House::with("server: { limits: { requests_per_minute: 3 } }\n").await;
     for _ in 0..3 {
         assert_eq!(house.get("/openapi.json", &house.bob).await.0, 200);
@@ -30,7 +31,7 @@ async fn a_token_that_asks_too_often_is_told_when_it_may_again_and_others_are_no
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_with_limits_of_its_own_has_those() {
+async fn token_limits_override_the_servers() {
     let house = House::with("server: { limits: { requests_per_minute: 1 } }\n").await;
     let limits = TokenLimits { requests_per_minute: Some(2), ..TokenLimits::default() };
     let token = house.limited_token("bob", &[Scope::Observe], limits).await;
@@ -41,17 +42,17 @@ async fn a_token_with_limits_of_its_own_has_those() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_may_send_less_than_others_and_never_more() {
+async fn token_body_limit_can_only_be_smaller() {
     let house = House::with("server: { limits: { body_mb: 2 } }\n").await;
     let token = async |body_mb| {
         let limits = TokenLimits { body_mb: Some(body_mb), ..TokenLimits::default() };
         house.limited_token("bob", &[Scope::Chat, Scope::Observe], limits).await
     };
     let (small, large) = (token(1).await, token(100).await);
-    let words = |mb: usize| json!({ "text": "x".repeat(mb * 1024 * 1024 + 100) });
+    let message = |mb: usize| json!({ "text": "x".repeat(mb * 1024 * 1024 + 100) });
     let send = async |token: &str, mb, says_how_long: bool| {
         let request = house.request("POST", "/api/v1/conversations/none/messages", token);
-        let body = words(mb).to_string().into_bytes();
+        let body = message(mb).to_string().into_bytes();
         let body = if says_how_long {
             reqwest::Body::from(body)
         } else {
@@ -70,7 +71,7 @@ async fn a_token_may_send_less_than_others_and_never_more() {
     house.stop().await;
 }
 
-/// What the one token with limits of its own has spent today, as all nodes see it.
+/// Today's spending of the token with limits, of all nodes.
 async fn spent(house: &House) -> Money {
     let (_, tokens) = house.get("/api/v1/tokens", &house.alice).await;
     let limited = tokens["items"].as_array().unwrap().iter().find(|one| one["limits"] != json!({}));
@@ -80,19 +81,14 @@ async fn spent(house: &House) -> Money {
     spending.iter().find(|(one, _)| one.as_str() == id).map_or(Money::ZERO, |(_, spent)| *spent)
 }
 
-/// Waits until something was spent, and for a while longer, in which it would be spent again.
+/// Waits until something was spent, and for a while longer, to detect a double charge.
 async fn settled(house: &House) -> Money {
-    for _ in 0..400 {
-        if spent(house).await > Money::ZERO {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("something is spent", async || spent(house).await > Money::ZERO).await;
     tokio::time::sleep(Duration::from_secs(7)).await;
     spent(house).await
 }
 
-/// What is on record for the turns of a conversation.
+/// The recorded cost of a conversation's turns.
 async fn on_record(house: &House, conversation: &str) -> Money {
     let path = format!("/api/v1/turns?session={conversation}");
     let (_, turns) = house.get(&path, &house.alice).await;
@@ -102,7 +98,7 @@ async fn on_record(house: &House, conversation: &str) -> Money {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workflow_is_paid_for_by_whoever_runs_it() {
+async fn workflow_is_charged_to_its_runner() {
     let folder = folder(PRICED);
     std::fs::create_dir(folder.path().join("workflows")).unwrap();
     let steps =
@@ -115,19 +111,17 @@ async fn a_workflow_is_paid_for_by_whoever_runs_it() {
     let run = async || house.send("POST", "/api/v1/workflows/greet/run", &token, &json!({})).await;
     let (status, end) = run().await;
     assert_eq!((status, &end["outcome"]), (200, &json!("done")), "{end}");
-    for _ in 0..200 {
+    let refused = eventually(async || {
         let (status, problem) = run().await;
-        if status == 429 {
-            assert_eq!(problem["code"], "spent_for_today");
-            return house.stop().await;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("it runs for nothing");
+        if problem["code"] == "daily_budget_exceeded" { Ok(status) } else { Err(problem) }
+    })
+    .await;
+    assert_eq!(refused, 429);
+    house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_refused_a_run_that_goes_on_does_not_pay_for_it_again() {
+async fn refused_resume_of_a_running_workflow_costs_nothing() {
     let folder = folder(PRICED);
     std::fs::create_dir(folder.path().join("workflows")).unwrap();
     let slow = "name: slow\ndescription: x\nsteps: [{ name: a, prompt: \"!slow 150ms\\n!say one two three four five six\" }]\n";
@@ -149,16 +143,16 @@ async fn whoever_is_refused_a_run_that_goes_on_does_not_pay_for_it_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_node_answers_is_paid_once_and_leaves_its_place() {
+async fn turn_on_another_node_is_charged_once_and_frees_its_permit() {
     let Some(location) = database("paid") else { return };
-    let node = async || House::with_lease(folder(PRICED), &location, (&[], Duration::from_secs(1))).await;
+    let node = async || House::with_lease(folder(PRICED), &location, &[], Duration::from_secs(1)).await;
     let (one, other) = (node().await, node().await);
     let limits = TokenLimits { concurrent_turns: Some(1), ..TokenLimits::default() };
     let token = other.limited_token("alice", &[Scope::Chat], limits).await;
     let mut here = Page::open(&one, &one.alice).await;
     let session = here.begin("!slow 150ms\n!say This takes a while, for there are many words in it.").await;
     here.until("text_delta").await;
-    // The turn runs at the one node, which takes up what the other accepts, all of it in one turn.
+    // The turn runs on one node, which also answers the messages that the other accepts.
     let mut there = Page::open(&other, &token).await;
     let said = json!({ "type": "message", "sessionId": session, "text": "!say Next." });
     assert_eq!(there.ask(&said).await["type"], "accepted");
@@ -167,12 +161,7 @@ async fn what_another_node_answers_is_paid_once_and_leaves_its_place() {
         let (_, turns) = one.get(&format!("/api/v1/turns?session={session}"), &one.alice).await;
         turns["items"].as_array().unwrap().iter().filter(|turn| turn["state"] == "done").count()
     };
-    for _ in 0..600 {
-        if before().await == 2 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("both turns end", async || before().await == 2).await;
     let all = on_record(&one, &session).await;
     let paid = settled(&other).await;
     assert!(paid > Money::ZERO && paid < all, "one of two turns: {paid:?} of {all:?}");
@@ -182,7 +171,7 @@ async fn what_another_node_answers_is_paid_once_and_leaves_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_answers_several_messages_is_paid_once() {
+async fn turn_for_several_messages_is_charged_once() {
     let house = House::with(PRICED).await;
     let limits = TokenLimits { usd_per_day: Some(1_000.0), ..TokenLimits::default() };
     let token = house.limited_token("alice", &[Scope::Chat], limits).await;

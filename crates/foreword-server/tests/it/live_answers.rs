@@ -1,4 +1,4 @@
-//! Streams that wait for the answer to a message: they show what whoever speaks may see, and always come to an end.
+//! Streams that wait for the answer to a message: they show what the reader may see, and always end.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use foreword_core::api_token::{Scope, TokenLimits};
 use foreword_core::timestamp::Timestamp;
 use foreword_server::auth::credential::Credential;
 use foreword_store::tokens::NewToken;
+use foreword_testkit::eventually;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
@@ -17,13 +18,13 @@ async fn begun(house: &House, token: &str) -> String {
     format!("/api/v1/conversations/{}", made["id"].as_str().unwrap())
 }
 
-/// Says something under a key, and wants to see what happens.
-fn streamed(house: &House, (place, token): (&str, &str), text: &str) -> RequestBuilder {
+/// Posts a message with its text as the key, and streams the events.
+fn streamed(house: &House, place: &str, token: &str, text: &str) -> RequestBuilder {
     house
         .request("POST", &format!("{place}/messages"), token)
         .header("accept", "text/event-stream")
         .header("content-type", "application/json")
-        .header("idempotency-key", "k-1")
+        .header("idempotency-key", text.replace('\n', " "))
         .body(json!({ "text": text }).to_string())
 }
 
@@ -34,30 +35,30 @@ async fn all(request: RequestBuilder) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_speaks_for_somebody_sees_what_they_may_see() {
+async fn asserted_user_limits_what_a_stream_shows() {
     let house = House::start().await;
     let place = begun(&house, &house.bob).await;
     let said = json!({ "text": "!say For the owner alone." });
     assert_eq!(house.send("POST", &format!("{place}/messages"), &house.alice, &said).await.0, 200);
     let bridge = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
-    let for_bob = || streamed(&house, (&place, &bridge), "!say For bob.").header("x-foreword-user", "bob");
+    let for_bob = || streamed(&house, &place, &bridge, "!say For bob.").header("x-foreword-user", "bob");
     assert!(all(for_bob()).await.contains("event: turn_end"));
-    // Sent again, what is kept of its turn is shown.
+    // Posted again, the stored events of its turn are streamed.
     let again = all(for_bob()).await;
     assert!(again.contains("event: turn_end") && !again.contains("owner alone"), "{again}");
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_tells_first_which_message_it_is_about_and_sent_again_shows_no_other_turn() {
+async fn stream_begins_with_its_message_and_repeats_no_other_turn() {
     let house = House::start().await;
     let place = begun(&house, &house.bob).await;
+    // A response without a stream may arrive before the turn's last events, which would be in the next stream.
     let say = async |text: &str| {
-        let said = json!({ "text": text });
-        assert_eq!(house.send("POST", &format!("{place}/messages"), &house.bob, &said).await.0, 200);
+        assert!(all(streamed(&house, &place, &house.bob, text)).await.contains("event: turn_end"));
     };
     say("!say Before.").await;
-    let ours = || streamed(&house, (&place, &house.bob), "!say Ours.");
+    let ours = || streamed(&house, &place, &house.bob, "!say Ours.");
     let first = all(ours()).await;
     say("!say After.").await;
     let again = all(ours()).await;
@@ -81,22 +82,19 @@ async fn a_stream_tells_first_which_message_it_is_about_and_sent_again_shows_no_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_though_what_was_told_of_the_answer_is_gone() {
+async fn stream_ends_after_its_events_were_pruned() {
     let house = House::with("server: { ping_seconds: 1 }\n").await;
     let place = begun(&house, &house.bob).await;
-    let say = || streamed(&house, (&place, &house.bob), "!say Hello.");
+    let say = || streamed(&house, &place, &house.bob, "!say Hello.");
     assert!(all(say()).await.contains("event: text_delta"));
     let later = Timestamp::from(jiff::Timestamp::now()).plus(Duration::from_secs(1));
     assert!(house.store.prune_streams(later, 1_000).await.unwrap() > 0);
-    // What the first stream had in memory goes with it, a moment after its client has read the end.
-    let mut again = all(say()).await;
-    for _ in 0..100 {
-        if again.contains("incomplete") {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        again = all(say()).await;
-    }
+    // The buffer of the first stream is freed shortly after its client has read the end.
+    let again = eventually(async || {
+        let again = all(say()).await;
+        if again.contains("incomplete") { Ok(again) } else { Err(again) }
+    })
+    .await;
     let end = again.split("event: turn_end\ndata: ").nth(1).expect(&again);
     let end: Value = serde_json::from_str(end.lines().next().unwrap()).unwrap();
     assert_eq!((&end["outcome"], &end["incomplete"]), (&json!("done"), &json!(true)), "{end}");
@@ -106,10 +104,10 @@ async fn a_stream_ends_though_what_was_told_of_the_answer_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_still_waits_when_the_server_stops_says_so() {
+async fn waiting_stream_reports_server_shutdown() {
     let house = House::with("server: { drain_seconds: 1 }\n").await;
     let place = begun(&house, &house.bob).await;
-    let mut response = streamed(&house, (&place, &house.bob), "!say So far.\n!hang").send().await.unwrap();
+    let mut response = streamed(&house, &place, &house.bob, "!say So far.\n!hang").send().await.unwrap();
     let mut seen = String::new();
     while !seen.contains("event: text_delta") {
         seen += std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap();
@@ -120,7 +118,7 @@ async fn a_stream_that_still_waits_when_the_server_stops_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_expires_ends_what_it_opened() {
+async fn expired_token_closes_its_streams() {
     let house = House::with("server: { ping_seconds: 1, drain_seconds: 1 }\n").await;
     let (credential, now) = (Credential::from_random([7; 32]), Timestamp::from(jiff::Timestamp::now()));
     let new = NewToken {
@@ -138,9 +136,9 @@ async fn a_token_that_expires_ends_what_it_opened() {
     let place = begun(&house, &house.bob).await;
     let open = house.request("GET", &format!("{place}/stream"), credential.reveal()).send().await.unwrap();
     assert_eq!(open.status(), 200);
-    let waiting = streamed(&house, (&place, credential.reveal()), "!hang").send().await.unwrap();
+    let waiting = streamed(&house, &place, credential.reveal(), "!hang").send().await.unwrap();
     assert_eq!(waiting.status(), 200);
-    // Neither the client leaves nor the turn ends.
+    // Neither does the client leave nor the turn end.
     assert!(open.text().await.unwrap().contains(": here"));
     assert!(!waiting.text().await.unwrap().contains("event: turn_end"));
     house.stop().await;

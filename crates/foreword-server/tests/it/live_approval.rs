@@ -12,7 +12,7 @@ use crate::live_page::{Page, folder};
 const TAINTS: &str = "!tool bash {\"command\":\"echo do as I say\"}";
 const ASKS: &str = "!tool write_file {\"path\":\"one.md\",\"text\":\"as it was told\"}";
 
-/// A conversation of alice's that has read text from outside, so that writing a file needs her approval.
+/// A conversation of alice that has read untrusted text, so that writing a file needs her approval.
 async fn tainted(house: &House) -> String {
     let (status, made) = house.send("POST", "/api/v1/conversations", &house.alice, &json!({})).await;
     assert_eq!(status, 201, "{made}");
@@ -44,7 +44,7 @@ async fn approve(house: &House, place: &str, question: &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_needs_approval_returns_with_the_question() {
+async fn message_needing_approval_returns_the_question() {
     let house = House::start().await;
     let place = tainted(&house).await;
     let (status, asked) = say_under_key(&house, &place, "application/json").await;
@@ -56,7 +56,7 @@ async fn a_message_that_needs_approval_returns_with_the_question() {
     let (status, queued) = say(&house, &place, "And then?").await;
     assert_eq!((status, &queued["outcome"]), (202, &json!("waiting_for_approval")), "{queued}");
     assert_eq!((&queued["question"], &queued["turn"]), (&asked["question"], &Value::Null));
-    // Once it is given, the same message has its answer.
+    // After the approval the same message has its answer.
     approve(&house, &place, &asked["question"]).await;
     let (status, said) = say_under_key(&house, &place, "application/json").await;
     let said: Value = serde_json::from_str(&said).unwrap();
@@ -67,7 +67,7 @@ async fn a_message_that_needs_approval_returns_with_the_question() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_waits_for_an_answer_ends_when_approval_is_needed() {
+async fn stream_awaiting_an_answer_ends_when_approval_is_needed() {
     let house = House::start().await;
     let place = tainted(&house).await;
     let (_, stream) = say_under_key(&house, &place, "text/event-stream").await;
@@ -78,7 +78,7 @@ async fn a_stream_that_waits_for_an_answer_ends_when_approval_is_needed() {
     let question = stream.split("event: question\ndata: ").nth(1).unwrap().lines().next().unwrap();
     let question: Value = serde_json::from_str(question).unwrap();
     assert_eq!(last["question"], question["callId"]);
-    // Sent again it ends the same way, and with the turn once the owner has answered.
+    // Posted again it ends the same way, and with the turn after the owner's answer.
     let (_, again) = say_under_key(&house, &place, "text/event-stream").await;
     assert!(again.contains("event: waiting_for_approval"), "{again}");
     approve(&house, &place, &last["question"]).await;
@@ -88,18 +88,18 @@ async fn a_stream_that_waits_for_an_answer_ends_when_approval_is_needed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_to_another_node_names_the_question_too() {
+async fn message_on_another_node_returns_the_question() {
     let shared = tempfile::tempdir().unwrap();
     let location = Location::file(shared.path().join("foreword.db"));
     let lease = Duration::from_secs(30);
-    let one = House::with_lease(folder(""), &location, (&[], lease)).await;
-    let other = House::with_lease(folder(""), &location, (&[], lease)).await;
+    let one = House::with_lease(folder(""), &location, &[], lease).await;
+    let other = House::with_lease(folder(""), &location, &[], lease).await;
     let place = tainted(&one).await;
     let (_, asked) = say(&one, &place, ASKS).await;
     let (status, queued) = say(&other, &place, "And then?").await;
     assert_eq!((status, &queued["outcome"]), (202, &json!("waiting_for_approval")), "{queued}");
     assert_eq!(queued["question"], asked["question"]);
-    // A server that stops lets its turns end first.
+    // A stopping server drains its turns.
     let (status, _) = one.send("POST", &format!("{place}/cancel"), &one.alice, &json!(null)).await;
     assert_eq!(status, 202);
     one.stop().await;

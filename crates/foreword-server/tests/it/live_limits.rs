@@ -1,4 +1,4 @@
-//! What a page may ask for, and how long what it says may be.
+//! Limits of WebSocket messages.
 
 use foreword_core::api_token::{Scope, TokenLimits};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::house::House;
 use crate::live_page::Page;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_page_asks_for_counts_once_and_its_signs_of_life_do_not() {
+async fn page_requests_count_once_and_pings_never() {
     let house = House::start().await;
     let limits = TokenLimits { requests_per_minute: Some(3), ..TokenLimits::default() };
     let token = house.limited_token("bob", &[Scope::Chat], limits).await;
@@ -33,7 +33,7 @@ async fn what_a_page_asks_for_counts_once_and_its_signs_of_life_do_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_are_longer_than_any_has_to_be_are_refused() {
+async fn overlong_ids_and_keys_are_refused() {
     let house = House::start().await;
     let mut page = Page::open(&house, &house.alice).await;
     let (long, longer) = ("ä".repeat(100), "ä".repeat(101));
@@ -51,7 +51,7 @@ async fn names_that_are_longer_than_any_has_to_be_are_refused() {
     let refused = page.ask(&json!({ "type": "dance", "id": "d" })).await;
     assert_eq!((&refused["code"], &refused["inReplyTo"]), (&json!("bad_message"), &json!("d")));
     assert!(refused["detail"].as_str().unwrap().contains("`dance`"), "{refused}");
-    // What can't be read does not come back in full.
+    // An invalid message is not echoed in full.
     let refused = page.ask(&json!({ "type": "x".repeat(1_000_000) })).await;
     assert_eq!(refused["code"], "bad_message");
     assert!(refused.to_string().len() < 2_000);

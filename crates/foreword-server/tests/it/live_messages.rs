@@ -1,5 +1,4 @@
-//! The messages of the WebSocket and of server-sent events, as clients rely on them: what the document describes, what the log
-//! says of a connection, what is rejected.
+//! WebSocket messages and server-sent events: schemas, the log of a connection, rejected messages.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +35,7 @@ fn data(body: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn streams_send_what_the_document_describes() {
+async fn streams_match_the_document() {
     let house = House::start().await;
     let (_, document) = house.get("/openapi.json", &house.alice).await;
     let mut page = Page::open(&house, &house.alice).await;

@@ -9,17 +9,17 @@ use foreword_store::conversations::NewConversation;
 use foreword_store::location::Location;
 use foreword_store::messages::MessagePage;
 use foreword_store::streams::NewStreamItem;
-use foreword_store::turns::{Begin, BeginTurn, FinishTurn, Take};
+use foreword_store::turns::{BeginOutcome, BeginTurn, FinishTurn, TakeMessages};
 use serde_json::{Value, json};
 
 use crate::house::House;
-use crate::live_page::{Page, database, folder, numbers, words};
+use crate::live_page::{Page, database, folder, numbers, streamed_text};
 
 async fn node(location: &Location) -> House {
-    House::with_lease(folder(""), location, (&[], Duration::from_secs(1))).await
+    House::with_lease(folder(""), location, &[], Duration::from_secs(1)).await
 }
 
-/// What a page has seen of both of two turns.
+/// The events of two turns, as seen by a client.
 async fn two_turns(page: &mut Page) -> Vec<Value> {
     let mut items = page.until("turn_end").await;
     items.extend(page.until("turn_end").await);
@@ -28,7 +28,7 @@ async fn two_turns(page: &mut Page) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_node_accepts_and_another_answers_both_stream() {
+async fn answer_by_another_node_is_streamed_on_both() {
     let Some(location) = database("both") else { return };
     let (one, other) = (node(&location).await, node(&location).await);
     let mut here = Page::open(&one, &one.alice).await;
@@ -36,20 +36,20 @@ async fn what_one_node_accepts_and_another_answers_both_stream() {
     here.until("text_delta").await;
     let mut there = Page::open(&other, &other.alice).await;
     there.subscribe(&session, 0).await;
-    // The turn runs at the one node; the other accepts what comes next.
+    // The turn runs on one node; the other accepts the next message.
     there.send(&json!({ "type": "message", "sessionId": session, "text": "!say And this is next." })).await;
     let seen = two_turns(&mut there).await;
     assert_eq!(numbers(&seen), (1..=seen.len() as u64).collect::<Vec<_>>());
     let mut again = Page::open(&one, &one.alice).await;
     again.subscribe(&session, 0).await;
     assert_eq!(two_turns(&mut again).await, seen);
-    assert!(words(&seen).ends_with("And this is next."), "{seen:?}");
+    assert!(streamed_text(&seen).ends_with("And this is next."), "{seen:?}");
     one.stop().await;
     other.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_is_cancelled_from_another_node() {
+async fn turn_is_cancelled_from_another_node() {
     let Some(location) = database("cancel") else { return };
     let (one, other) = (node(&location).await, node(&location).await);
     let mut here = Page::open(&one, &one.alice).await;
@@ -64,11 +64,11 @@ async fn a_turn_is_cancelled_from_another_node() {
     other.stop().await;
 }
 
-/// What the agent has said last, as it is kept.
-/// A page at this house whose agent asks the owner something: its conversation, and an answer to give.
+/// The agent's last stored message. A client of a server whose agent asks the owner a question: its conversation, and
+/// the answer to send.
 async fn asked(house: &House) -> (Page, impl Fn(&str) -> Value + use<>) {
     let mut page = Page::open(house, &house.alice).await;
-    // What a command prints is text from outside: behind it, writing is asked for.
+    // A command's output is untrusted text, so writing needs approval afterwards.
     let session = page.begin("!tool bash {\"command\":\"echo do as I say\"}").await;
     page.until("turn_end").await;
     let write = "!tool write_file {\"path\":\"one.md\",\"text\":\"as it was told\"}";
@@ -79,7 +79,7 @@ async fn asked(house: &House) -> (Page, impl Fn(&str) -> Value + use<>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_question_is_answered_from_another_node_and_by_the_owner_alone() {
+async fn only_the_owner_answers_a_question_from_another_node() {
     let Some(location) = database("question") else { return };
     let (one, other) = (node(&location).await, node(&location).await);
     let (mut here, answer) = asked(&one).await;
@@ -90,14 +90,14 @@ async fn a_question_is_answered_from_another_node_and_by_the_owner_alone() {
     let items = here.until("turn_end").await;
     let result = items.iter().find(|item| item["type"] == "tool_result").unwrap();
     assert_eq!((&result["tool"], &result["isError"]), (&json!("write_file"), &json!(false)), "{items:?}");
-    // The same word again finds nobody who has asked.
+    // A second answer finds no open question.
     assert_eq!(there.ask(&answer("once")).await["code"], "nothing_asked");
     one.stop().await;
     other.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_nobody_would_hear_is_refused_and_not_lost() {
+async fn confirmation_on_the_wrong_node_is_refused() {
     let shared = tempfile::tempdir().unwrap();
     let location = Location::file(shared.path().join("foreword.db"));
     let (one, other) = (node(&location).await, node(&location).await);
@@ -114,15 +114,11 @@ async fn answer(house: &House, session: &str) -> String {
     let id = ConversationId::new(session).unwrap();
     let messages = house.store.all_messages(&id, MessagePage::newest(1)).await.unwrap();
     assert_eq!(messages[0].message.role, Role::Assistant);
-    let texts = messages[0].message.content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect()
+    messages[0].message.content.iter().filter_map(ContentBlock::as_text).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_dies_in_the_middle_of_a_turn_and_whoever_comes_back_elsewhere_misses_nothing() {
+async fn client_misses_no_event_when_a_node_dies() {
     let Some(location) = database("dies") else { return };
     let stays = node(&location).await;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -144,12 +140,12 @@ async fn a_node_dies_in_the_middle_of_a_turn_and_whoever_comes_back_elsewhere_mi
     seen.extend(page.until("turn_end").await);
     assert_eq!(numbers(&seen), (1..=seen.len() as u64).collect::<Vec<_>>());
     assert!(seen.iter().any(|item| item["resumed"] == true), "{seen:?}");
-    assert_eq!(words(&seen), answer(&stays, &session).await);
+    assert_eq!(streamed_text(&seen), answer(&stays, &session).await);
     drop(dies);
     stays.stop().await;
 }
 
-/// A conversation whose last turn has ended long ago on a node that died before it could tell.
+/// A conversation whose last turn ended on a node that died before it published the end.
 async fn untold(house: &House) -> &'static str {
     let ago = |seconds| Timestamp::from(jiff::Timestamp::now()).minus(Duration::from_secs(seconds));
     let id = ConversationId::new("c-untold").unwrap();
@@ -160,11 +156,11 @@ async fn untold(house: &House) -> &'static str {
         conversation: id.clone(),
         node: "node-dead".parse().unwrap(),
         trust: Trust::Full,
-        take: Take::Nothing,
+        take: TakeMessages::Nothing,
         lease: Duration::from_secs(30),
         now: ago(60),
     };
-    let Begin::Begun(begun) = house.store.begin_turn(begin).await.unwrap() else { panic!("busy") };
+    let BeginOutcome::Begun(begun) = house.store.begin_turn(begin).await.unwrap() else { panic!("busy") };
     let finish = FinishTurn { outcome: Outcome::Done, reply: Vec::new(), failure: None, at: ago(50) };
     house.store.finish_turn(&begun.hold, finish).await.unwrap();
     let item = json!({ "type": "text_delta", "turnId": "t-untold", "text": "Half a" }).to_string();
@@ -174,7 +170,7 @@ async fn untold(house: &House) -> &'static str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_a_turn_that_its_node_could_not_tell_is_told_once_by_another() {
+async fn missing_turn_end_is_published_once_by_another_node() {
     let house = House::start().await;
     let session = untold(&house).await;
     for _ in 0..2 {

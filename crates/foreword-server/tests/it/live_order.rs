@@ -2,11 +2,11 @@ use foreword_core::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::house::House;
-use crate::live_page::{Page, numbers, words};
+use crate::live_page::{Page, numbers, streamed_text};
 
 const TALK: &str = "!say One moment.\n!tool foreword_status\n!then\n!slow 1ms\n!say All is well, and the ferry leaves at noon.";
 
-/// A turn that was seen from its beginning to its end, and where.
+/// A turn seen from its start to its end, and on which node.
 async fn seen(house: &House) -> (String, Vec<Value>) {
     let mut page = Page::open(house, &house.alice).await;
     let session = page.begin(TALK).await;
@@ -15,7 +15,7 @@ async fn seen(house: &House) -> (String, Vec<Value>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_is_told_in_order_and_numbered_from_one() {
+async fn turn_events_are_ordered_and_numbered_from_one() {
     let house = House::start().await;
     let (session, items) = seen(&house).await;
     assert_eq!(numbers(&items), (1..=items.len() as u64).collect::<Vec<_>>());
@@ -29,7 +29,7 @@ async fn a_turn_is_told_in_order_and_numbered_from_one() {
         (&items[call + 1]["isError"], &items[call]["tool"]),
         (&json!(false), &json!("foreword_status"))
     );
-    assert!(words(&items).ends_with("All is well, and the ferry leaves at noon."), "{items:?}");
+    assert!(streamed_text(&items).ends_with("All is well, and the ferry leaves at noon."), "{items:?}");
     let end = items.last().unwrap();
     assert_eq!((&end["outcome"], &end["turnId"]), (&json!("done"), &items[0]["turnId"]));
     assert!(end["usage"]["cacheWrite"].as_u64().unwrap() > 0 && !end["cost"].is_null(), "{end}");
@@ -37,7 +37,7 @@ async fn a_turn_is_told_in_order_and_numbered_from_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comes_back_at_any_number_sees_exactly_the_rest() {
+async fn reconnect_at_any_event_number_gets_the_rest() {
     let house = House::start().await;
     let (session, items) = seen(&house).await;
     let mut page = Page::open(&house, &house.alice).await;
@@ -84,13 +84,13 @@ async fn several_pages_on_one_conversation_all_see_everything() {
 async fn restarted(house: House) -> House {
     let location = house.store.location().clone();
     let House { server, agent, folder, .. } = house;
-    server.unwrap().stop().await;
+    server.unwrap().shut_down().await;
     agent.shut_down().await;
     House::open(folder, &location, &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn numbers_go_on_after_a_restart() {
+async fn numbers_continue_after_a_restart() {
     let house = House::start().await;
     let (session, items) = seen(&house).await;
     let house = restarted(house).await;
@@ -104,7 +104,7 @@ async fn numbers_go_on_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_was_away_too_long_is_told_what_was_missed_and_where_it_is() {
+async fn late_reconnect_reports_missed_events() {
     let house = House::start().await;
     let (session, items) = seen(&house).await;
     let house = restarted(house).await;
@@ -124,7 +124,7 @@ async fn whoever_was_away_too_long_is_told_what_was_missed_and_where_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_key_is_answered_once_in_the_same_conversation() {
+async fn same_key_is_answered_once_in_its_conversation() {
     let house = House::start().await;
     let mut page = Page::open(&house, &house.alice).await;
     let say = json!({ "type": "message", "text": "!say Once.", "key": "k-1" });
@@ -137,7 +137,7 @@ async fn the_same_key_is_answered_once_in_the_same_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_is_cancelled_ends_and_keeps_what_was_said() {
+async fn cancelled_turn_ends_and_keeps_its_text() {
     let house = House::start().await;
     let mut page = Page::open(&house, &house.alice).await;
     let session = page.begin("!say So far.\n!hang").await;
@@ -150,7 +150,7 @@ async fn a_turn_that_is_cancelled_ends_and_keeps_what_was_said() {
     house.stop().await;
 }
 
-/// The items of a stream of events, in order.
+/// The events of a stream, in order.
 fn events(body: &str) -> Vec<(u64, String, Value)> {
     let blocks = body.split("\n\n").filter(|block| block.starts_with("id: "));
     blocks
@@ -163,7 +163,7 @@ fn events(body: &str) -> Vec<(u64, String, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_stream_comes_as_server_sent_events() {
+async fn stream_is_available_as_server_sent_events() {
     let house = House::start().await;
     let (session, items) = seen(&house).await;
     let path = format!("/api/v1/conversations/{session}/stream?after=1");
@@ -192,14 +192,14 @@ async fn the_same_stream_comes_as_server_sent_events() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_not_be_read_is_refused_and_the_line_stays_open() {
+async fn unreadable_message_is_refused_and_the_socket_stays_open() {
     let house = House::start().await;
     let mut page = Page::open(&house, &house.alice).await;
     for (bad, code) in [
         (json!("hello"), "bad_message"),
         (json!({ "type": "dance" }), "bad_message"),
         (json!({ "type": "message", "text": 7 }), "bad_message"),
-        (json!({ "type": "message", "text": "  " }), "no_words"),
+        (json!({ "type": "message", "text": "  " }), "empty_message"),
         (json!({ "type": "subscribe", "sessionId": "../../etc" }), "not_found"),
         (json!({ "type": "cancel", "sessionId": "c none" }), "not_found"),
         (json!({ "type": "message", "sessionId": "c-none", "text": "hi" }), "not_found"),

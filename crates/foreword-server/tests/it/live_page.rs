@@ -1,4 +1,4 @@
-//! A page that looks on over WebSocket, as a browser would.
+//! A WebSocket client, like a browser's.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::house::{CONFIG, House};
 
-/// How long anything may take; far more than it does.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout of every wait.
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Page {
     pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
@@ -33,13 +33,19 @@ impl Page {
     }
 
     pub(crate) async fn send(&mut self, what: &Value) {
-        self.socket.send(Message::text(what.to_string())).await.unwrap();
+        self.send_text(what.to_string()).await;
     }
 
-    /// What comes next; `None` if the connection is closed.
+    /// As text, since `Value` would reorder fields.
+    pub(crate) async fn send_text(&mut self, text: String) {
+        self.socket.send(Message::text(text)).await.unwrap();
+    }
+
+    /// The next message; `None` if the connection is closed.
     pub(crate) async fn heard(&mut self) -> Option<Value> {
         loop {
-            let next = tokio::time::timeout(PATIENCE, self.socket.next()).await.expect("nothing comes");
+            let next =
+                tokio::time::timeout(RECEIVE_TIMEOUT, self.socket.next()).await.expect("nothing comes");
             match next {
                 Some(Ok(Message::Text(text))) => return Some(serde_json::from_str(&text).unwrap()),
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
@@ -52,7 +58,7 @@ impl Page {
         self.heard().await.expect("closed")
     }
 
-    /// Everything up to the first of this type.
+    /// All messages up to the first of this type.
     pub(crate) async fn until(&mut self, kind: &str) -> Vec<Value> {
         let mut seen = Vec::new();
         loop {
@@ -63,7 +69,7 @@ impl Page {
         }
     }
 
-    /// Asks, and gives the reply.
+    /// Sends a request and returns the reply.
     pub(crate) async fn ask(&mut self, what: &Value) -> Value {
         self.send(what).await;
         loop {
@@ -74,7 +80,7 @@ impl Page {
         }
     }
 
-    /// Says something in a new conversation, and gives its id.
+    /// Sends a message in a new conversation and returns its id.
     pub(crate) async fn begin(&mut self, text: &str) -> String {
         let accepted = self.ask(&json!({ "type": "message", "text": text })).await;
         assert_eq!(accepted["type"], "accepted", "{accepted}");
@@ -87,13 +93,13 @@ impl Page {
     }
 }
 
-/// The numbers of items.
+/// The numbers of events.
 pub(crate) fn numbers(items: &[Value]) -> Vec<u64> {
     items.iter().filter_map(|item| item["seq"].as_u64()).collect()
 }
 
-/// The words of items, as a client puts them together: what a turn that was cut off said since its last tool is dropped.
-pub(crate) fn words(items: &[Value]) -> String {
+/// The text of events as a client assembles it: text of an interrupted turn since its last tool result is dropped.
+pub(crate) fn streamed_text(items: &[Value]) -> String {
     let (mut kept, mut unsure) = (String::new(), String::new());
     for item in items {
         match item["type"].as_str().unwrap() {
@@ -106,14 +112,14 @@ pub(crate) fn words(items: &[Value]) -> String {
     kept + &unsure
 }
 
-/// A folder with the usual people, and more in `foreword.yaml`.
+/// A directory with the default users, and additional configuration.
 pub(crate) fn folder(more: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("foreword.yaml"), format!("{CONFIG}{more}")).unwrap();
     folder
 }
 
-/// A fresh database on the server the tests may use; `None` if they are told to do without.
+/// A new database on the test server; `None` if Postgres tests are skipped.
 pub(crate) fn database(name: &str) -> Option<Location> {
     let url = match std::env::var("FOREWORD_TEST_POSTGRES") {
         Ok(skip) if skip == "skip" => return None,

@@ -16,7 +16,7 @@ async fn refused(house: &House, headers: &[(&'static str, &str)]) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_from_elsewhere_and_a_client_without_a_token_are_refused() {
+async fn foreign_page_and_missing_token_are_refused() {
     let house = House::start().await;
     let bearer = format!("Bearer {}", house.alice);
     let (own, foreign) = (house.url.clone(), "https://evil.example.org");
@@ -34,7 +34,7 @@ async fn a_page_from_elsewhere_and_a_client_without_a_token_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_shows_its_token_among_the_protocols() {
+async fn browser_sends_its_token_as_a_subprotocol() {
     let house = House::start().await;
     let offered = format!("foreword.v1, bearer.{}", house.alice);
     let mut page = Page::try_open(&house.url, &[("sec-websocket-protocol", &offered)]).await.unwrap();
@@ -45,7 +45,7 @@ async fn a_browser_shows_its_token_among_the_protocols() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bob_can_not_tell_alices_conversation_from_one_that_is_not_there() {
+async fn bob_cannot_distinguish_alices_conversation_from_a_missing_one() {
     let house = House::start().await;
     let mut alice = Page::open(&house, &house.alice).await;
     let session = alice.begin("!say A secret.").await;
@@ -76,7 +76,7 @@ async fn bob_can_not_tell_alices_conversation_from_one_that_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_conversation_with_others_everybody_sees_what_their_trust_permits() {
+async fn events_of_a_shared_conversation_depend_on_trust() {
     let house = House::start().await;
     let mut bob = Page::open(&house, &house.bob).await;
     let session = bob.begin("!say For bob.").await;
@@ -99,7 +99,7 @@ async fn of_a_conversation_with_others_everybody_sees_what_their_trust_permits()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_may_assert_speaks_and_sees_for_somebody_else() {
+async fn asserting_token_sends_and_reads_for_others() {
     let house = House::start().await;
     let bridge = house.token("carol", &[Scope::Chat, Scope::Assert], None).await;
     let mut page = Page::open(&house, &bridge).await;
@@ -112,7 +112,7 @@ async fn a_token_that_may_assert_speaks_and_sees_for_somebody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_is_revoked_closes_the_line() {
+async fn revoked_token_closes_the_socket() {
     let house = House::start().await;
     let mut page = Page::open(&house, &house.bob).await;
     assert_eq!(page.ask(&json!({ "type": "ping" })).await["type"], "pong");
@@ -124,26 +124,26 @@ async fn a_token_that_is_revoked_closes_the_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_one_key_everybody_who_is_spoken_for_has_a_conversation_of_their_own() {
+async fn asserted_users_have_separate_conversations_per_key() {
     let house = House::start().await;
     let bridge = house.token("carol", &[Scope::Chat, Scope::Assert], None).await;
     let says = |user: &str| json!({ "type": "message", "text": "!say Hello.", "key": "k", "user": user });
     let mut page = Page::open(&house, &bridge).await;
     let one = page.ask(&says("bob")).await;
     page.until("turn_end").await;
-    // Whoever did not hear the answer hears it when they ask again.
+    // A client that missed the answer gets it when it asks again.
     let mut again = Page::open(&house, &bridge).await;
     let other = again.ask(&says("bob")).await;
     assert_eq!((&one["sessionId"], &other["before"]), (&other["sessionId"], &json!(true)), "{other}");
     assert!(again.until("turn_end").await.iter().any(|item| item["seq"] == 1));
     let mut alices = Page::open(&house, &bridge).await;
     let refused = alices.ask(&says("alice")).await;
-    assert_eq!(refused["code"], "used_before", "{refused}");
+    assert_eq!(refused["code"], "already_exists", "{refused}");
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_may_not_see_a_turn_does_not_stop_it() {
+async fn invisible_turn_cannot_be_cancelled() {
     let house = House::start().await;
     let mut bob = Page::open(&house, &house.bob).await;
     let session = bob.begin("!say For bob.").await;
@@ -165,7 +165,7 @@ async fn whoever_may_not_see_a_turn_does_not_stop_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn trust_that_is_taken_back_ends_what_it_let_somebody_see() {
+async fn lowered_trust_closes_open_subscriptions() {
     const OFTEN: &str = "server: { ping_seconds: 1 }\n";
     let house = House::with(OFTEN).await;
     let file = house.folder.path().join("foreword.yaml");
@@ -184,7 +184,7 @@ async fn trust_that_is_taken_back_ends_what_it_let_somebody_see() {
     std::fs::write(&file, format!("{CONFIG}{OFTEN}")).unwrap();
     house.workspace.refresh();
     assert_eq!(carol.next().await, json!({ "type": "unsubscribed", "sessionId": session }));
-    // It comes to an end, and is not cut off.
+    // The turn ends without being interrupted.
     assert!(stream.text().await.unwrap().contains("event: turn_end"));
     assert_eq!(carol.ask(&json!({ "type": "ping" })).await["type"], "pong");
     house.stop().await;

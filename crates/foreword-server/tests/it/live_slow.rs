@@ -1,6 +1,5 @@
-use std::time::Duration;
-
 use foreword_store::events::{EventFilter, EventPage};
+use foreword_testkit::eventually;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
@@ -11,15 +10,15 @@ use tokio_tungstenite::{MaybeTlsStream, client_async};
 use futures_util::StreamExt as _;
 
 use crate::house::House;
-use crate::live_page::{Page, numbers, words};
+use crate::live_page::{Page, numbers, streamed_text};
 
-/// Words for more than the buffers of a connection hold.
+/// More text than the buffers of a connection hold.
 fn long() -> String {
     let words: Vec<String> = (0..250).map(|number| format!("{number}{}", "x".repeat(3_500))).collect();
     format!("!say {}", words.join(" "))
 }
 
-/// A page that keeps next to nothing of what it has not read.
+/// A client with a tiny receive buffer.
 async fn narrow(house: &House) -> Page {
     let address = house.url.strip_prefix("http://").unwrap();
     let socket = TcpSocket::new_v4().unwrap();
@@ -31,7 +30,7 @@ async fn narrow(house: &House) -> Page {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_reader_holds_up_no_turn_and_is_told_that_it_fell_behind() {
+async fn slow_reader_delays_no_turn_and_learns_of_missed_events() {
     let house = House::start().await;
     let mut quick = Page::open(&house, &house.alice).await;
     let session = quick.begin("!say First.").await;
@@ -41,11 +40,11 @@ async fn a_slow_reader_holds_up_no_turn_and_is_told_that_it_fell_behind() {
     slow.until("turn_end").await;
     let long = json!({ "type": "message", "sessionId": session, "text": long() });
     quick.send(&long).await;
-    // All of it is seen by one while the other reads nothing.
+    // One client sees all of it while the other reads nothing.
     let all = quick.until("turn_end").await;
     let items: Vec<Value> = slow.until("turn_end").await;
     assert_eq!(numbers(&items), numbers(&all));
-    assert_eq!(words(&items), words(&all));
+    assert_eq!(streamed_text(&items), streamed_text(&all));
     let missed: Vec<&Value> = items.iter().filter(|item| item["type"] == "missed").collect();
     assert!(missed.iter().all(|missed| missed["catchUp"] == json!({ "by": "replay" })), "{missed:?}");
     assert!(!missed.is_empty(), "it kept up: the test is too small for this machine");
@@ -53,13 +52,13 @@ async fn a_slow_reader_holds_up_no_turn_and_is_told_that_it_fell_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_heard_of_stays_and_whoever_is_not_is_let_go() {
+async fn silent_client_is_disconnected_and_active_one_stays() {
     let house = House::with("server: { ping_seconds: 1 }\n").await;
     let mut there = Page::open(&house, &house.alice).await;
     let gone = Page::open(&house, &house.bob).await;
     let reading = tokio::spawn(async move {
         let mut pings = 0;
-        // Whoever reads answers pings, and says nothing else.
+        // A client that reads answers pings.
         while let Some(Ok(message)) = there.socket.next().await {
             pings += usize::from(matches!(message, Message::Ping(_)));
             if pings == 6 {
@@ -76,20 +75,20 @@ async fn whoever_is_heard_of_stays_and_whoever_is_not_is_let_go() {
     house.stop().await;
 }
 
-/// Why clients have left.
+/// The reasons of disconnects.
 async fn reasons(house: &House) -> Vec<String> {
     house.events.flush().await.unwrap();
     let filter = EventFilter { event_type: Some("ws_disconnect".parse().unwrap()), ..EventFilter::default() };
     let events = house.store.events(&filter, &EventPage::newest(100)).await.unwrap();
-    let told = |event: &foreword_core::event::Event| {
+    let reason_of = |event: &foreword_core::event::Event| {
         let reason = event.metadata.as_ref().unwrap()["reason"].as_str().unwrap().to_owned();
         format!("{}: {reason}", event.user_id.as_deref().unwrap())
     };
-    events.iter().map(|stored| told(&stored.event)).collect()
+    events.iter().map(|stored| reason_of(&stored.event)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_never_reads_is_let_go() {
+async fn client_that_never_reads_is_disconnected() {
     let house = House::with("server: { ping_seconds: 1 }\n").await;
     let mut quick = Page::open(&house, &house.alice).await;
     let session = quick.begin("!say First.").await;
@@ -98,18 +97,17 @@ async fn a_client_that_never_reads_is_let_go() {
     never.subscribe(&session, 0).await;
     quick.send(&json!({ "type": "message", "sessionId": session, "text": long() })).await;
     quick.until("turn_end").await;
-    for _ in 0..200 {
-        if reasons(&house).await == ["alice: silent"] {
-            return house.stop().await;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    eventually(async || {
         let _ = quick.ask(&json!({ "type": "ping" })).await;
-    }
-    panic!("{:?}", reasons(&house).await);
+        let reasons = reasons(&house).await;
+        if reasons == ["alice: silent"] { Ok(()) } else { Err(reasons) }
+    })
+    .await;
+    house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stops_says_so_and_closes() {
+async fn stopping_server_notifies_clients_and_closes() {
     let house = House::start().await;
     let mut page = Page::open(&house, &house.alice).await;
     let session = page.begin("!say Hello.").await;
@@ -128,14 +126,14 @@ async fn a_server_that_stops_says_so_and_closes() {
     stopping.await.unwrap();
 }
 
-/// How much memory this process has, in kilobytes.
+/// The resident memory of this process in kilobytes.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// A client that takes no memory of its own, and its connection.
+/// A client that uses no memory of its own, and its connection.
 async fn bare(house: &House, session: &str) -> TcpStream {
     let mut stream = TcpStream::connect(house.url.strip_prefix("http://").unwrap()).await.unwrap();
     let head = format!(
@@ -145,7 +143,7 @@ async fn bare(house: &House, session: &str) -> TcpStream {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     let said = json!({ "type": "subscribe", "sessionId": session }).to_string();
-    // A text, masked with nothing.
+    // A text frame with a zero mask.
     let frame = [&[0x81, 0x80 | u8::try_from(said.len()).unwrap(), 0, 0, 0, 0], said.as_bytes()].concat();
     stream.write_all(&frame).await.unwrap();
     let (mut got, mut piece) = (Vec::new(), [0; 512]);
@@ -158,7 +156,7 @@ async fn bare(house: &House, session: &str) -> TcpStream {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_clients_that_do_nothing_take_less_than_forty_megabytes() {
+async fn thousand_idle_clients_need_under_forty_megabytes() {
     let house = House::start().await;
     let mut page = Page::open(&house, &house.alice).await;
     let session = page.begin("!say Hello.").await;

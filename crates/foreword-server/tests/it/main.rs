@@ -17,11 +17,11 @@ mod api_memory;
 #[cfg(test)]
 mod api_nodes;
 #[cfg(test)]
-mod api_observing;
+mod api_observability;
 #[cfg(test)]
 mod api_prompts;
 #[cfg(test)]
-mod api_searching;
+mod api_search;
 #[cfg(test)]
 mod api_settings;
 #[cfg(test)]
@@ -71,9 +71,7 @@ mod live_slow;
 #[cfg(test)]
 mod mcp_http;
 #[cfg(test)]
-mod opening;
-#[cfg(test)]
-mod operating;
+mod operation;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
@@ -96,5 +94,7 @@ mod proxy_recorded;
 mod proxy_secrets;
 #[cfg(test)]
 mod sdk_clients;
+#[cfg(test)]
+mod startup;
 #[cfg(test)]
 mod webhook;

@@ -1,6 +1,6 @@
-//! The page as a browser meets it: its files, signing in with a token or a link, and a cookie that nobody else can use.
+//! The web page: its files, signing in with a token or a link, and the cookie.
 
-use foreword_server::auth::issuing::TokenWish;
+use foreword_server::auth::token_spec::TokenSpec;
 use serde_json::{Value, json};
 
 use crate::house::{House, read};
@@ -10,7 +10,7 @@ async fn sign_in(house: &House, body: &Value, origin: &str) -> reqwest::Response
     request.header("content-type", "application/json").body(body.to_string()).send().await.unwrap()
 }
 
-/// The cookie of an answer, as a browser sends it back.
+/// The cookie of a response, as a browser returns it.
 fn cookie(response: &reqwest::Response) -> String {
     let given = response.headers()["set-cookie"].to_str().unwrap();
     given.split(';').next().unwrap().to_owned()
@@ -22,7 +22,7 @@ fn ask(house: &House, method: &str, path: &str, cookie: &str) -> reqwest::Reques
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_runs_nothing_but_its_own_files_wherever_it_is_shown() {
+async fn page_runs_only_its_own_files() {
     let house = House::start().await;
     let response = house.client.get(&house.url).send().await.unwrap();
     assert_eq!(response.status(), 200);
@@ -41,7 +41,7 @@ async fn the_page_runs_nothing_but_its_own_files_wherever_it_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_changed_for_a_cookie_that_no_script_can_read() {
+async fn token_is_exchanged_for_an_http_only_cookie() {
     let house = House::start().await;
     let response = sign_in(&house, &json!({ "token": house.bob }), &house.url).await;
     let given = response.headers()["set-cookie"].to_str().unwrap().to_owned();
@@ -58,13 +58,13 @@ async fn a_token_is_changed_for_a_cookie_that_no_script_can_read() {
         ask(&house, "DELETE", "/api/v1/session", &bob).header("origin", &house.url).send().await.unwrap();
     assert_eq!(out.status(), 204);
     assert!(out.headers()["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
-    // The token was bob's before, and stays his.
+    // The token belonged to bob before, and still does.
     assert_eq!(house.get("/api/v1/session", &house.bob).await.0, 200);
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_cookie_does_is_done_by_our_own_page_only() {
+async fn cookie_requests_must_come_from_our_page() {
     let house = House::start().await;
     let alice = cookie(&sign_in(&house, &json!({ "token": house.alice }), &house.url).await);
     let begin = |origin: Option<&str>| {
@@ -87,7 +87,7 @@ async fn what_a_cookie_does_is_done_by_our_own_page_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_was_opened_with_a_cookie_goes_on_while_tokens_change() {
+async fn cookie_stream_survives_token_changes() {
     let house = House::start().await;
     let alice = cookie(&sign_in(&house, &json!({ "token": house.alice }), &house.url).await);
     let (_, begun) = house.send("POST", "/api/v1/conversations", &house.alice, &json!({})).await;
@@ -98,7 +98,7 @@ async fn a_stream_that_was_opened_with_a_cookie_goes_on_while_tokens_change() {
     let request = request.header("accept", "text/event-stream").header("content-type", "application/json");
     let mut stream = request.body(words.to_string()).send().await.unwrap();
     assert!(stream.chunk().await.unwrap().is_some());
-    // Whoever looks on is looked at again.
+    // Open streams are checked again.
     let (status, _) = house.send("POST", "/api/v1/tokens", &house.alice, &json!({ "user": "bob" })).await;
     assert_eq!(status, 201);
     let mut all = String::new();
@@ -110,9 +110,9 @@ async fn a_stream_that_was_opened_with_a_cookie_goes_on_while_tokens_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_opens_the_page_once_and_is_of_no_use_after_signing_out() {
+async fn page_link_works_once_and_not_after_sign_out() {
     let house = House::start().await;
-    let link = house.server.as_ref().unwrap().page_link(&house.url, TokenWish::default());
+    let link = house.server.as_ref().unwrap().page_link(&house.url, TokenSpec::default());
     let code = link.rsplit_once("/#/welcome/").unwrap().1.to_owned();
     let response = sign_in(&house, &json!({ "code": code }), &house.url).await;
     assert_eq!(response.status(), 200);
@@ -129,7 +129,7 @@ async fn a_link_opens_the_page_once_and_is_of_no_use_after_signing_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn signing_in_with_nonsense_says_what_is_missing() {
+async fn invalid_sign_in_is_refused_with_a_code() {
     let house = House::start().await;
     let wrong = format!("fwd_{}", "a".repeat(32));
     for (body, status, code) in [
@@ -141,14 +141,14 @@ async fn signing_in_with_nonsense_says_what_is_missing() {
         (json!({ "password": "x" }), 422, "wrong_fields"),
         (json!({ "token": "x".repeat(10_000) }), 413, "body_too_large"),
     ] {
-        let (told, problem) = read(sign_in(&house, &body, &house.url).await).await;
-        assert_eq!((told, problem["code"].as_str()), (status, Some(code)), "{problem}");
+        let (actual, problem) = read(sign_in(&house, &body, &house.url).await).await;
+        assert_eq!((actual, problem["code"].as_str()), (status, Some(code)), "{problem}");
     }
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_chooses_among_everybody_and_others_among_themselves() {
+async fn owner_may_choose_any_user_and_others_themselves() {
     let house = House::start().await;
     let (_, all) = house.get("/api/v1/occasions", &house.alice).await;
     let names = |of: &Value| -> Vec<String> {

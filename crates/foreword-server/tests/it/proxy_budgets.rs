@@ -1,12 +1,10 @@
-//! Budgets and limits of money hold for what passes through, also where the provider tells no numbers.
-
-use std::time::Duration;
+//! Budgets and spending limits apply to proxied requests, also if the provider reports no usage.
 
 use foreword_core::api_token::{Scope, TokenLimits};
 use foreword_core::event::{Event, EventType};
 use foreword_core::message::Usage;
 use foreword_store::events::{EventFilter, EventPage};
-use foreword_testkit::{FakeProvider, Reply, Script};
+use foreword_testkit::{FakeProvider, Reply, Script, eventually};
 use serde_json::{Value, json};
 
 use crate::house::{House, read};
@@ -19,7 +17,7 @@ fn provider() -> FakeProvider {
     FakeProvider::start(Script::answering(move |_| Reply::text("certainly").usage(usage))).unwrap()
 }
 
-/// A request of ten thousand tokens that does not ask for its numbers.
+/// A request of ten thousand tokens that does not request usage.
 fn long() -> String {
     let message = json!({ "role": "user", "content": "Be brief. ".repeat(4_000) });
     json!({ "model": "gpt-5", "stream": true, "messages": [message] }).to_string()
@@ -30,19 +28,19 @@ fn short() -> String {
     json!({ "model": "claude-sonnet-5", "max_tokens": 9, "messages": [message] }).to_string()
 }
 
-/// Asks until it is refused: what was spent is counted after the answer.
+/// Sends requests until one is refused: spending is counted after the response.
 async fn until_refused(house: &House, path: &str, token: &str, body: &str) -> (u16, String, Value) {
-    for _ in 0..400 {
+    eventually(async || {
         let response = post(house, path, token, body).send().await.unwrap();
         if response.status() != 200 {
             let code = response.headers()["x-foreword-error"].to_str().unwrap().to_owned();
             let (status, error) = read(response).await;
-            return (status, code, error);
+            return Ok((status, code, error));
         }
         response.bytes().await.unwrap();
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("nothing was refused");
+        Err("nothing is refused")
+    })
+    .await
 }
 
 async fn events(house: &House, event_type: EventType) -> Vec<Event> {
@@ -51,25 +49,19 @@ async fn events(house: &House, event_type: EventType) -> Vec<Event> {
     found.into_iter().map(|stored| stored.event).collect()
 }
 
-/// A call that was recorded, which it is a moment after it was answered.
+/// A recorded call, shortly after its response.
 async fn a_call(house: &House) -> Event {
-    for _ in 0..400 {
-        if let Some(call) = events(house, EventType::ApiCall).await.pop() {
-            return call;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("no call was recorded");
+    eventually(async || events(house, EventType::ApiCall).await.pop().ok_or("no call is recorded")).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_budget_that_is_used_up_stops_what_passes() {
+async fn exhausted_budget_stops_proxied_requests() {
     let fake = provider();
     let house = house_before(&fake, BUDGET).await;
     let (status, code, error) = until_refused(&house, MESSAGES, &house.bob, &short()).await;
     assert_eq!((status, &*code, &error["error"]["type"]), (429, "over_budget", &json!("rate_limit_error")));
     let words = error["error"]["message"].as_str().unwrap();
-    assert!(words.contains("used up") && !words.contains('$'), "{words}");
+    assert!(words.contains("spending limit is reached") && !words.contains('$'), "{words}");
     let sent = fake.counts().requests;
     let response = post(&house, COMPLETIONS, &house.alice, long()).send().await.unwrap();
     let wait: u64 = response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
@@ -82,7 +74,7 @@ async fn a_budget_that_is_used_up_stops_what_passes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_without_numbers_counts_by_an_estimate() {
+async fn stream_without_usage_is_counted_by_estimate() {
     let fake = provider();
     let house = house_before(&fake, BUDGET).await;
     let (_, code, _) = until_refused(&house, COMPLETIONS, &house.bob, &long()).await;
@@ -98,7 +90,7 @@ async fn a_stream_without_numbers_counts_by_an_estimate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_stands_around_the_words_of_a_stream_is_not_estimated_as_words() {
+async fn stream_framing_is_not_estimated_as_tokens() {
     let fake = FakeProvider::start(Reply::text("one more word ".repeat(500))).unwrap();
     let house = house_before(&fake, "").await;
     let body =
@@ -108,7 +100,7 @@ async fn what_stands_around_the_words_of_a_stream_is_not_estimated_as_words() {
     response.bytes().await.unwrap();
     let call = a_call(&house).await;
     let estimate = call.metadata.unwrap()["estimatedCostUsd"].as_f64().unwrap();
-    // 1,500 words, ten dollars for a million.
+    // 1,500 words, at ten dollars per million tokens.
     assert!((0.005..0.05).contains(&estimate), "{estimate}");
     house.stop().await;
 }
@@ -123,9 +115,9 @@ async fn embeddings_cost_money_too_and_are_refused_without() {
     let body = json!({ "model": "text-embedding-3-small", "input": "x" }).to_string();
     let (status, error) =
         read(post(&house, "/openai/v1/embeddings", &token, body).send().await.unwrap()).await;
-    assert_eq!((status, &error["error"]["code"]), (429, &json!("spent_for_today")));
+    assert_eq!((status, &error["error"]["code"]), (429, &json!("daily_budget_exceeded")));
     let models = house.request("GET", "/openai/v1/models", &token).send().await.unwrap();
-    // By nobody who stands in between.
+    // By no proxy in between.
     assert!(models.headers().get("x-foreword-error").is_none(), "what costs nothing is not refused");
     house.stop().await;
 }
@@ -160,7 +152,7 @@ async fn embeddings_are_charged_by_the_providers_numbers() {
     let token = house.limited_token("bob", &[Scope::Chat], limits).await;
     let body = json!({ "model": "text-embedding-3-small", "input": "hello there" }).to_string();
     let (status, code, _) = until_refused(&house, "/openai/v1/embeddings", &token, &body).await;
-    assert_eq!((status, &*code), (429, "spent_for_today"));
+    assert_eq!((status, &*code), (429, "daily_budget_exceeded"));
     assert!(fake.counts().requests >= 2, "six tokens are less than the limit");
     let call = a_call(&house).await;
     assert_eq!((call.tokens_in, call.cost_usd), (Some(6), Some(0.006)));
@@ -168,12 +160,12 @@ async fn embeddings_are_charged_by_the_providers_numbers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_without_numbers_counts_with_the_limit_of_its_token() {
+async fn stream_without_usage_counts_against_its_token() {
     let fake = provider();
     let house = house_before(&fake, "").await;
     let limits = TokenLimits { usd_per_day: Some(0.01), ..TokenLimits::default() };
     let token = house.limited_token("bob", &[Scope::Chat], limits).await;
     let (status, code, _) = until_refused(&house, COMPLETIONS, &token, &long()).await;
-    assert_eq!((status, &*code), (429, "spent_for_today"));
+    assert_eq!((status, &*code), (429, "daily_budget_exceeded"));
     house.stop().await;
 }

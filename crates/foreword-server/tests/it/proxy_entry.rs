@@ -10,7 +10,7 @@ use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
 const BODY: &str = r#"{"model":"m","messages":[]}"#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_has_no_token_is_told_so_as_the_provider_would() {
+async fn missing_token_error_has_the_providers_format() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "").await;
     let gone = format!("fwd_{}", "a".repeat(32));
@@ -31,7 +31,7 @@ async fn whoever_has_no_token_is_told_so_as_the_provider_would() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_counts_in_every_place_a_client_may_put_it() {
+async fn token_is_accepted_in_every_header() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "").await;
     let request = || house.client.post(format!("{}{MESSAGES}", house.url)).body(BODY);
@@ -55,7 +55,7 @@ async fn a_token_counts_in_every_place_a_client_may_put_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_on_this_machine_may_come_with_its_own_key_and_is_only_observed() {
+async fn local_client_with_its_own_key_is_only_observed() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "proxy: { mode: replace }\n").await;
     let request = |key: &str| post(&house, MESSAGES, key, BODY);
@@ -88,7 +88,7 @@ async fn a_program_on_this_machine_may_come_with_its_own_key_and_is_only_observe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bob_may_not_say_that_he_is_alice() {
+async fn bob_cannot_act_as_alice() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "").await;
     for (path, token) in [(MESSAGES, &house.bob), (COMPLETIONS, &house.bob)] {
@@ -103,7 +103,7 @@ async fn bob_may_not_say_that_he_is_alice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_key_is_named_to_the_owner() {
+async fn missing_key_is_named_to_the_owner() {
     let house = House::start().await;
     for (token, named) in [(&house.alice, true), (&house.bob, false)] {
         let refused = post(&house, MESSAGES, token, BODY).send().await.unwrap();
@@ -116,7 +116,7 @@ async fn a_missing_key_is_named_to_the_owner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_that_is_not_there_is_refused_with_those_that_are() {
+async fn unknown_path_is_refused_with_the_valid_ones() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "").await;
     let (status, error) =
@@ -132,16 +132,16 @@ async fn a_path_that_is_not_there_is_refused_with_those_that_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_too_large_is_refused_before_it_is_read() {
+async fn oversized_body_is_refused_before_it_is_read() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "server: { limits: { body_mb: 1 } }\n").await;
     let large = "x".repeat(1_100_000);
     let refused = post(&house, MESSAGES, &house.bob, large.clone()).send().await.unwrap();
-    // Or the client would send its next request behind what is left of this one.
+    // Otherwise the client would send its next request after the unread body.
     assert_eq!(refused.headers()["connection"], "close");
     let (status, error) = read(refused).await;
     assert_eq!((status, &error["error"]["type"]), (413, &json!("request_too_large")));
-    // The same without a word about its length.
+    // Without `Content-Length`.
     let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>(large.clone()), Ok(large)]);
     let request = post(&house, COMPLETIONS, &house.bob, "").body(reqwest::Body::wrap_stream(pieces));
     let (status, error) = read(request.send().await.unwrap()).await;
@@ -151,7 +151,7 @@ async fn a_body_that_is_too_large_is_refused_before_it_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_does_not_spoil_the_connection_for_the_next_request() {
+async fn refusal_keeps_the_connection_usable() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "").await;
     let mut stream = TcpStream::connect(house.url.trim_start_matches("http://")).await.unwrap();
@@ -163,7 +163,7 @@ async fn a_refusal_does_not_spoil_the_connection_for_the_next_request() {
             "POST {MESSAGES} HTTP/1.1\r\nhost: x\r\nx-api-key: {token}\r\ncontent-length: {length}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await.unwrap();
-        // As libraries do: the body goes out on its own, a little later.
+        // As client libraries do, the body is sent separately, a little later.
         tokio::time::sleep(std::time::Duration::from_millis(30)).await;
         stream.write_all(BODY.as_bytes()).await.unwrap();
         let answer = whole_answer(&mut stream).await;
@@ -172,7 +172,7 @@ async fn a_refusal_does_not_spoil_the_connection_for_the_next_request() {
     house.stop().await;
 }
 
-/// The next answer on a connection, to its last byte.
+/// The next response on a connection.
 async fn whole_answer(stream: &mut TcpStream) -> String {
     let (mut answer, mut piece) = (String::new(), [0; 4_096]);
     loop {

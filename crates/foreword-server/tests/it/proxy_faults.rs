@@ -14,7 +14,7 @@ async fn ask(house: &House, path: &str) -> (u16, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_providers_refusal_reaches_the_client_as_it_is() {
+async fn provider_refusal_reaches_the_client_unchanged() {
     for (status, body) in [
         (
             400,
@@ -41,7 +41,7 @@ async fn a_providers_refusal_reaches_the_client_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_passes_is_tried_again_before_the_first_byte() {
+async fn transient_errors_are_retried_before_the_first_byte() {
     for reply in [
         Reply::status(529),
         Reply::status(500),
@@ -60,7 +60,7 @@ async fn what_passes_is_tried_again_before_the_first_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_tried_again_that_the_client_or_the_provider_does_not_want_tried() {
+async fn retries_respect_client_and_provider_headers() {
     let check = async |reply: Reply, header: Option<(&str, &str)>| {
         let fake = FakeProvider::start(reply).unwrap();
         let house = house_before(&fake, HASTY).await;
@@ -80,7 +80,7 @@ async fn nothing_is_tried_again_that_the_client_or_the_provider_does_not_want_tr
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_that_does_not_pass_reaches_the_client_after_the_last_try() {
+async fn permanent_error_reaches_the_client_after_the_last_retry() {
     let fake = FakeProvider::start(Reply::status(529).message("overloaded today")).unwrap();
     let house = house_before(&fake, HASTY).await;
     let (status, error) = ask(&house, MESSAGES).await;
@@ -90,7 +90,7 @@ async fn a_refusal_that_does_not_pass_reaches_the_client_after_the_last_try() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_at_the_providers_address_is_a_bad_gateway() {
+async fn unreachable_provider_is_a_bad_gateway() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
@@ -103,7 +103,7 @@ async fn nobody_at_the_providers_address_is_a_bad_gateway() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_hangs_is_given_up_on() {
+async fn hanging_provider_times_out() {
     let fake = FakeProvider::start(Reply::silence()).unwrap();
     let url = fake.base_url();
     let config = format!(
@@ -125,7 +125,7 @@ async fn a_provider_that_hangs_is_given_up_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_breaks_off_breaks_off_for_the_client_too() {
+async fn broken_answer_breaks_off_for_the_client() {
     let fake = FakeProvider::start(Reply::cut_after("three words so")).unwrap();
     let house = house_before(&fake, HASTY).await;
     for path in [MESSAGES, COMPLETIONS] {
@@ -156,7 +156,7 @@ async fn garbage_is_passed_on_as_garbage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_goes_away_is_not_answered_for() {
+async fn disconnected_client_cancels_its_request() {
     let fake = FakeProvider::start(Reply::silence()).unwrap();
     let house = house_before(&fake, HASTY).await;
     let asking = tokio::spawn(post(&house, MESSAGES, &house.alice, BODY).send());
@@ -167,7 +167,7 @@ async fn a_client_that_goes_away_is_not_answered_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_goes_away_in_the_middle_of_an_answer_ends_it_at_the_provider() {
+async fn client_disconnect_cancels_the_provider_call() {
     let fake = FakeProvider::start(Reply::text("The first words.").then_silence()).unwrap();
     let house = house_before(&fake, "").await;
     let mut answer = post(&house, MESSAGES, &house.alice, BODY).send().await.unwrap();
@@ -178,7 +178,7 @@ async fn a_client_that_goes_away_in_the_middle_of_an_answer_ends_it_at_the_provi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_never_reads_its_answer_is_let_go() {
+async fn client_that_never_reads_its_answer_is_disconnected() {
     let fake = FakeProvider::start(Reply::text("x".repeat(20_000_000)).in_pieces_of(65_536)).unwrap();
     let house = house_before(&fake, "server: { limits: { header_seconds: 1 } }\n").await;
     let mut stream = tokio::net::TcpStream::connect(house.url.trim_start_matches("http://")).await.unwrap();
@@ -189,13 +189,13 @@ async fn a_client_that_never_reads_its_answer_is_let_go() {
     );
     tokio::io::AsyncWriteExt::write_all(&mut stream, format!("{head}{BODY}").as_bytes()).await.unwrap();
     tokio::time::timeout(Duration::from_secs(60), fake.until(|counts| counts.abandoned == 1)).await.unwrap();
-    // Others are served.
+    // Other requests are served.
     assert_eq!(house.get("/api/v1/status", &house.alice).await.0, 200);
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redirect_is_not_followed_and_not_passed_on() {
+async fn redirect_is_neither_followed_nor_passed_on() {
     let reply = Reply::raw("").with_status(307).header("location", "http://evil.example/");
     let fake = FakeProvider::start(reply).unwrap();
     let house = house_before(&fake, HASTY).await;
@@ -206,10 +206,10 @@ async fn a_redirect_is_not_followed_and_not_passed_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_thinks_long_is_waited_for_as_long_as_its_client_waits() {
+async fn slow_call_is_awaited_as_long_as_its_client_waits() {
     let fake = FakeProvider::start(Reply::silence()).unwrap();
     let url = fake.base_url();
-    // What holds for the agent's own calls does not cut off somebody else's.
+    // The timeouts of the agent's own calls do not apply.
     let config = format!(
         "providers: {{ openai: {{ base_url: \"{url}/v1\", timeouts: {{ first_byte_ms: 50, idle_ms: 50 }} }} }}\n"
     );

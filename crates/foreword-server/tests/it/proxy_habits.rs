@@ -1,4 +1,4 @@
-//! Habits of clients people already have, each of which must survive.
+//! Habits of existing clients that must keep working.
 
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::proxy_observe::{MESSAGES, house_before, post};
 
 const BILLING: &str = "x-anthropic-billing-header: cc_version=2.1.0; cc_entrypoint=cli;";
 
-/// A request as Claude Code sends it, marks included.
+/// A request as Claude Code sends it, with cache markers.
 fn claude_code() -> Value {
     let mark = json!({ "type": "ephemeral" });
     json!({
@@ -27,7 +27,7 @@ fn claude_code() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn claude_codes_billing_block_stays_first_and_its_marks_count() {
+async fn claude_code_billing_block_stays_first() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     for (mode, theirs) in [("prepend", 3), ("replace", 1)] {
         let house = house_before(&fake, &format!("proxy: {{ mode: {mode} }}\n")).await;
@@ -54,7 +54,7 @@ async fn claude_codes_billing_block_stays_first_and_its_marks_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beta_headers_and_questions_pass_in_the_modes_that_change_the_prompt() {
+async fn beta_headers_and_queries_pass_in_injecting_modes() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "proxy: { mode: prepend }\n").await;
     let request = post(&house, "/anthropic/v1/messages?beta=true", &house.bob, claude_code().to_string())

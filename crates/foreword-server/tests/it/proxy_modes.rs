@@ -9,7 +9,7 @@ use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
 const REQUEST: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":9,"x_odd":1.50,"system":"You are Claude Code.","messages":[{"role":"user","content":"hi"}]}"#;
 const CHAT: &str = r#"{"model":"gpt-5","x_odd":1.50,"messages":[{"role":"developer","content":"Be brief."},{"role":"user","content":"hi"}]}"#;
 
-/// A house with words for everybody, and some for bob alone.
+/// A server with a prompt for everyone, and a part for bob only.
 async fn furnished(fake: &FakeProvider, more: &str) -> House {
     let house = house_before(fake, more).await;
     std::fs::write(house.folder.path().join("SOUL.md"), "You are Ada, and kind.").unwrap();
@@ -32,7 +32,7 @@ fn texts(system: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_agents_prompt_comes_before_the_clients_and_nothing_else_changes() {
+async fn agent_prompt_precedes_the_clients_and_nothing_else_changes() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
     assert_eq!(ask(&house, MESSAGES, &house.bob, &[]).await.0, 200);
@@ -42,7 +42,7 @@ async fn the_agents_prompt_comes_before_the_clients_and_nothing_else_changes() {
     assert_eq!(texts.last(), Some(&"You are Claude Code."));
     let ours = texts[..texts.len() - 1].concat();
     assert!(ours.contains("You are Ada, and kind.") && ours.contains("Bob likes tea."), "{ours}");
-    // The client has tools of its own: none of ours are spoken of.
+    // The client has its own tools, so the agent's are not mentioned.
     for tool in ["memory_search", "bash", "update_prompt_layer", "skill_get"] {
         assert!(!ours.contains(tool), "{tool}: {ours}");
     }
@@ -53,7 +53,7 @@ async fn the_agents_prompt_comes_before_the_clients_and_nothing_else_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_agents_prompt_takes_the_place_of_the_clients() {
+async fn agent_prompt_replaces_the_clients() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "").await;
     let token = house.token("bob", &[Scope::Chat], Some(ProxyMode::Replace)).await;
@@ -70,7 +70,7 @@ async fn the_agents_prompt_takes_the_place_of_the_clients() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_keeps_its_prompt_byte_for_byte() {
+async fn conversation_keeps_its_exact_prompt() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
     let named = [("x-foreword-conversation", "c-kept")];
@@ -87,14 +87,14 @@ async fn a_conversation_keeps_its_prompt_byte_for_byte() {
         .send()
         .await
         .unwrap();
-    let told = response.headers()["x-foreword-conversation"].to_str().unwrap();
-    assert!(told.starts_with("proxy:tok-") && told.ends_with(":c-new"), "{told}");
+    let assigned = response.headers()["x-foreword-conversation"].to_str().unwrap();
+    assert!(assigned.starts_with("proxy:tok-") && assigned.ends_with(":c-new"), "{assigned}");
     assert!(fake.requests().pop().unwrap().text().contains("Another soul"));
     house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn trust_decides_what_is_lent() {
+async fn injected_prompt_depends_on_trust() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
     let asserting = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
@@ -110,7 +110,7 @@ async fn trust_decides_what_is_lent() {
     assert!(!text(&asserting, &[("x-foreword-user", "nobody")]).await.contains(bobs));
     let group = [("x-foreword-user", "bob"), ("x-foreword-situation", "group")];
     assert!(!text(&asserting, &group).await.contains(bobs), "what is bob's alone is not said in a group");
-    // The same conversation: what was frozen for bob is not reused for a lower trust.
+    // The same conversation: the prompt frozen for bob is not used for a lower trust.
     let (high, low) = (("x-foreword-user", "bob"), ("x-foreword-user", "carol"));
     let named = ("x-foreword-conversation", "c-shared");
     assert!(text(&asserting, &[high, named]).await.contains(bobs));
@@ -119,7 +119,7 @@ async fn trust_decides_what_is_lent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn people_behind_one_token_have_conversations_of_their_own() {
+async fn users_of_one_token_have_separate_conversations() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
     let asserting = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
@@ -148,12 +148,12 @@ async fn people_behind_one_token_have_conversations_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_that_was_forgotten_passes_through_again() {
+async fn pruned_conversation_is_proxied_again() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
     let named = [("x-foreword-conversation", "c-again")];
     assert_eq!(ask(&house, MESSAGES, &house.bob, &named).await.0, 200);
-    house.store.forget_proxied("2999-01-01T00:00:00Z".parse().unwrap()).await.unwrap();
+    house.store.prune_proxied("2999-01-01T00:00:00Z".parse().unwrap()).await.unwrap();
     std::fs::write(house.folder.path().join("SOUL.md"), "You are another.").unwrap();
     house.workspace.refresh();
     assert_eq!(ask(&house, MESSAGES, &house.bob, &named).await.0, 200);
@@ -164,7 +164,7 @@ async fn a_conversation_that_was_forgotten_passes_through_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_known_fails_closed() {
+async fn unknown_requests_fail_closed() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
     let asserting = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
@@ -196,7 +196,7 @@ async fn what_is_not_known_fails_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_prompt_is_marked_for_the_cache() {
+async fn large_prompt_gets_a_cache_breakpoint() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
     std::fs::write(house.folder.path().join("SOUL.md"), "You are Ada, and always kind. ".repeat(800))

@@ -1,4 +1,4 @@
-//! Drop-in endpoints of two nodes on one Postgres: clients go to either.
+//! Drop-in endpoints of two nodes on one Postgres.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::house::{CONFIG, House};
 use crate::live_page::{database, folder};
 use crate::proxy_observe::{MESSAGES, post};
 
-/// A request that has said `said` so far.
+/// A request with these messages so far.
 fn body(said: &[&str]) -> String {
     let message = |(at, words): (usize, &&str)| {
         let role = if at % 2 == 0 { "user" } else { "assistant" };
@@ -32,7 +32,7 @@ async fn ask(house: &House, token: &str, said: &[&str], named: Option<&str>) -> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_goes_on_at_the_other_node_with_the_same_prompt() {
+async fn conversation_keeps_its_prompt_on_another_node() {
     let Some(location) = database("joined") else { return };
     let fake = FakeProvider::start(Reply::text("Good morning.")).unwrap();
     let node = async || {
@@ -45,7 +45,7 @@ async fn a_conversation_goes_on_at_the_other_node_with_the_same_prompt() {
     let (one, other) = (node().await, node().await);
     let token = one.token("bob", &[Scope::Chat], Some(ProxyMode::Prepend)).await;
     let begun = ask(&one, &token, &["Hello."], None).await;
-    // So long it may take until what one node has seen is there for the other.
+    // The maximum time until one node sees the other's requests.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let further = ask(&other, &token, &["Hello.", "Good morning.", "What is for lunch?"], None).await;
     assert_eq!(further, begun);
@@ -53,7 +53,7 @@ async fn a_conversation_goes_on_at_the_other_node_with_the_same_prompt() {
         fake.requests().iter().map(|request| request.json()["system"].clone()).collect();
     assert_eq!(prompts[0], prompts[1]);
     assert!(prompts[0].to_string().contains("You are Ada"), "{}", prompts[0]);
-    // By the name that one node has given it, too; but not for somebody else.
+    // Also by the id that the other node assigned, but not for another user.
     let another = ask(&one, &token, &["Something else."], None).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(ask(&other, &token, &["And more."], Some(&another)).await, another);

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use foreword_testkit::{FakeProvider, Reply, Script};
+use foreword_testkit::{FakeProvider, Reply, Script, eventually};
 use serde_json::json;
 
 use crate::house::{House, read};
 
-/// A house whose drop-in endpoints lead to `fake`, with keys of the owner's.
+/// A server whose drop-in endpoints forward to `fake`, with the owner's keys.
 pub(crate) async fn house_before(fake: &FakeProvider, more: &str) -> House {
     let url = fake.base_url();
     let config = format!(
@@ -36,7 +36,7 @@ pub(crate) fn post(
 pub(crate) const MESSAGES: &str = "/anthropic/v1/messages";
 pub(crate) const COMPLETIONS: &str = "/openai/v1/chat/completions";
 
-/// Odd in every way a body may be: order, spaces, escapes, numbers, fields nobody knows, images, signed thoughts.
+/// Unusual in every way: order, whitespace, escapes, numbers, unknown fields, images, signed thinking.
 const ODD: &str = r#" { "stream" : false ,"max_tokens":16.0,"model":"claude-sonnet-4-5","x_unknown":{"b":1e400,"a":[null]},
  "tools":[{"name":"look","input_schema":{"type":"object"}}],"messages":[ {"role":"user","content":[{"type":"text","text":"caf\u00e9 \ud83d\ude00"},
  {"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]},{"role":"assistant","content":[
@@ -45,7 +45,7 @@ const ODD: &str = r#" { "stream" : false ,"max_tokens":16.0,"model":"claude-sonn
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_arrives_byte_for_byte_and_without_the_clients_credential() {
+async fn request_is_forwarded_unchanged_without_the_clients_credential() {
     let fake = FakeProvider::start(Reply::text("Good morning.")).unwrap();
     let house = house_before(&fake, "").await;
     for (path, upstream) in [(MESSAGES, "/v1/messages"), (COMPLETIONS, "/v1/chat/completions")] {
@@ -76,7 +76,7 @@ async fn a_request_arrives_byte_for_byte_and_without_the_clients_credential() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_comes_back_as_the_provider_gave_it() {
+async fn answer_is_returned_unchanged() {
     let reply = || {
         Reply::empty()
             .and_thinking("hm", "c2ln")
@@ -105,12 +105,12 @@ async fn an_answer_comes_back_as_the_provider_gave_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_streamed_answer_is_passed_on_piece_by_piece() {
+async fn streamed_answer_is_forwarded_in_chunks() {
     let fake = FakeProvider::start(Reply::text("one two").then_silence()).unwrap();
     let house = house_before(&fake, "").await;
     let body = json!({ "model": "m", "stream": true, "messages": [] }).to_string();
     let mut response = post(&house, MESSAGES, &house.alice, body).send().await.unwrap();
-    // The provider has not finished, and never will: what it has said is here all the same.
+    // The provider never finishes, but its output so far is forwarded.
     let mut seen = String::new();
     while !seen.contains("two") {
         let piece = tokio::time::timeout(Duration::from_secs(20), response.chunk()).await.unwrap();
@@ -122,7 +122,7 @@ async fn a_streamed_answer_is_passed_on_piece_by_piece() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_to_the_provider_are_kept() {
+async fn connections_to_the_provider_are_reused() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "").await;
     for _ in 0..5 {
@@ -134,7 +134,7 @@ async fn connections_to_the_provider_are_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_conversation_passes_through_in_every_mode() {
+async fn other_requests_pass_through_in_every_mode() {
     let fake = FakeProvider::start(Script::answering(|_| Reply::raw(r#"{"input_tokens":5}"#))).unwrap();
     let house = house_before(&fake, "proxy: { mode: replace }\n").await;
     let body = r#"{"model":"m","system":"s","messages":[]}"#;
@@ -160,35 +160,31 @@ async fn what_is_no_conversation_passes_through_in_every_mode() {
     house.stop().await;
 }
 
+/// The response once it is not 404.
+async fn found(house: &House, path: &str, token: &str) -> (u16, serde_json::Value) {
+    eventually(async || {
+        let found = house.get(path, token).await;
+        if found.0 == 404 { Err(found) } else { Ok(found) }
+    })
+    .await
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxied_request_is_traced_by_the_id_its_client_received() {
+async fn proxied_request_is_traced_by_its_response_id() {
     let fake = FakeProvider::start(Reply::text("Good morning.")).unwrap();
     let house = house_before(&fake, "").await;
     let response = post(&house, MESSAGES, &house.bob, ODD).send().await.unwrap();
     let id = response.headers()["x-foreword-request-id"].to_str().unwrap().to_owned();
     response.bytes().await.unwrap();
     let path = format!("/api/v1/traces/{id}");
-    let mut found = house.get(&path, &house.alice).await;
-    // The record is written behind the answer.
-    while found.0 == 404 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        found = house.get(&path, &house.alice).await;
-    }
-    let (status, trace) = found;
+    // The record is written after the response.
+    let (status, trace) = found(&house, &path, &house.alice).await;
     assert_eq!((status, &trace["request"], &trace["turn"]), (200, &json!(id), &json!(null)), "{trace}");
     assert_eq!((&trace["state"], &trace["calls"]), (&json!("done"), &json!(1)), "{trace}");
     assert_eq!(trace["spans"][0]["name"], json!("api_call"), "{trace}");
     assert!(trace["session_id"].as_str().unwrap().starts_with("proxy:"), "{trace}");
-    // Whose conversation it is, is written with the next batch.
-    let mut own = house.get(&path, &house.bob).await.0;
-    for _ in 0..500 {
-        if own != 404 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        own = house.get(&path, &house.bob).await.0;
-    }
-    assert_eq!(own, 200, "bob's own request");
+    // The conversation is stored with the next batch.
+    assert_eq!(found(&house, &path, &house.bob).await.0, 200, "bob's own request");
     let (other, _) = house.get(&path, &house.carol).await;
     assert_eq!(other, 404, "somebody else's request");
     house.stop().await;

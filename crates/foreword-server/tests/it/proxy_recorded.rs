@@ -1,10 +1,9 @@
-//! What is recorded of requests that pass through a drop-in endpoint: who paid, what it cost, which conversation it was, and
-//! why its cache was missed.
+//! The records of proxied requests: payer, cost, conversation, and cache diagnosis.
 
-use foreword_agent::cache_report::{CacheReport, Miss, Talk};
+use foreword_agent::conversation::inbound::{Inbound, TurnOrigin};
 use foreword_agent::error::AgentError;
-use foreword_agent::inbound::{Inbound, Occasion};
-use foreword_agent::viewer::Viewer;
+use foreword_agent::reports::cache_report::{CacheConversation, CacheReport, Miss};
+use foreword_agent::reports::viewer::Viewer;
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::ConversationId;
 use foreword_core::message::Usage;
@@ -20,7 +19,7 @@ use crate::house::House;
 
 const MODEL: &str = "claude-sonnet-5";
 
-/// A provider that has cached nothing and writes everything.
+/// A provider without cache reads.
 fn provider() -> FakeProvider {
     let usage = Usage { input: 20, output: 5, cache_write: 12_000, ..Usage::default() };
     FakeProvider::start(Script::answering(move |_| Reply::text("certainly").usage(usage))).unwrap()
@@ -33,12 +32,12 @@ fn config(provider: &FakeProvider) -> String {
     )
 }
 
-/// A clock as a program reads it: it is taken for one because it shows the time of the request.
+/// A clock in the prompt: recognised because it shows the time of the request.
 fn clock() -> String {
     format!("{:.6}", jiff::Timestamp::now())
 }
 
-/// A system prompt of some length with a clock in it, and what JSON has to escape before that.
+/// A long system prompt with a clock, and characters that JSON escapes before it.
 fn system(time: &str) -> String {
     format!("You are \"terse\".\n{}\nIt is {time}.\n{}", "Be kind. ".repeat(90), "Be brief. ".repeat(4_000))
 }
@@ -47,7 +46,7 @@ fn marked(text: &str) -> Value {
     json!([{ "type": "text", "text": text, "cache_control": { "type": "ephemeral" } }])
 }
 
-/// The messages of a conversation after so many answers, the last of them marked.
+/// The messages after this number of answers, with a marker on the last one.
 fn messages(answers: usize) -> Vec<Value> {
     let mut messages = Vec::new();
     for number in 0..answers {
@@ -66,7 +65,7 @@ async fn ask(house: &House, token: &str, body: &Value) -> u16 {
     house.send("POST", "/anthropic/v1/messages", token, body).await.0
 }
 
-/// Stops the server as an operator does; what it has written stays.
+/// Stops the server; its data stays.
 async fn ended(mut house: House) -> (Store, tempfile::TempDir) {
     let folder = std::mem::replace(&mut house.folder, tempfile::tempdir().unwrap());
     let store = house.store.clone();
@@ -84,7 +83,7 @@ async fn report(store: &Store) -> CacheReport {
         now: "2026-11-16T08:00:00Z".parse().unwrap(),
         zone: jiff::tz::TimeZone::UTC,
     };
-    CacheReport::seen_by(&viewer, None, None).await.unwrap()
+    CacheReport::visible_to(&viewer, None, None).await.unwrap()
 }
 
 async fn events(store: &Store, event_type: EventType) -> Vec<Event> {
@@ -93,19 +92,19 @@ async fn events(store: &Store, event_type: EventType) -> Vec<Event> {
     found.into_iter().map(|stored| stored.event).collect()
 }
 
-fn only(report: &CacheReport) -> &Talk {
+fn only(report: &CacheReport) -> &CacheConversation {
     assert_eq!(report.conversations.len(), 1, "{:?}", report.conversations);
     &report.conversations[0]
 }
 
-/// The bytes of the prompt that a miss points at.
+/// The bytes of the prompt that a miss refers to.
 fn pointed_at<'a>(miss: &Miss, prompt: &'a str) -> &'a str {
     let at = |index: usize| usize::try_from(miss.diagnosis["bytes"][index].as_u64().unwrap()).unwrap();
     &prompt[at(0)..at(1)]
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_clock_in_a_clients_prompt_is_found_to_the_byte_while_its_markers_move() {
+async fn moving_cache_markers_do_not_hide_a_changing_timestamp() {
     let provider = provider();
     let house = House::with(&config(&provider)).await;
     let mut times = Vec::new();
@@ -129,7 +128,7 @@ async fn a_clock_in_a_clients_prompt_is_found_to_the_byte_while_its_markers_move
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_that_the_provider_does_not_cache_is_no_reason() {
+async fn uncached_billing_header_is_not_a_miss_reason() {
     let provider = provider();
     let house = House::with(&config(&provider)).await;
     for answers in 0..3 {
@@ -145,7 +144,7 @@ async fn a_number_that_the_provider_does_not_cache_is_no_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_is_recorded_like_one_of_the_agents_own() {
+async fn proxied_call_is_recorded_like_an_agent_call() {
     let provider = provider();
     let house = House::with(&config(&provider)).await;
     assert_eq!(ask(&house, &house.bob, &body("now", &messages(0))).await, 200);
@@ -166,7 +165,7 @@ async fn a_call_is_recorded_like_one_of_the_agents_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_is_said_is_kept() {
+async fn proxied_text_is_not_stored() {
     let provider = provider();
     let house = House::with(&config(&provider)).await;
     for answers in 0..2 {
@@ -186,7 +185,7 @@ async fn nothing_that_is_said_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_is_recorded_with_the_providers_words() {
+async fn failure_is_recorded_with_the_providers_message() {
     let provider = FakeProvider::start([Reply::status(429).message("slow down, please")]).unwrap();
     let house = House::with(&config(&provider)).await;
     assert_eq!(ask(&house, &house.alice, &body("now", &messages(0))).await, 429);
@@ -201,7 +200,7 @@ async fn a_failure_is_recorded_with_the_providers_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn conversations_are_kept_apart_by_token_and_by_name() {
+async fn conversations_are_separated_by_token_and_name() {
     let provider = provider();
     let house = House::with(&config(&provider)).await;
     let same = body("now", &messages(1));
@@ -221,7 +220,7 @@ async fn conversations_are_kept_apart_by_token_and_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_goes_on_after_a_restart() {
+async fn conversation_continues_after_a_restart() {
     let provider = provider();
     let shared = tempfile::tempdir().unwrap();
     let location = Location::file(shared.path().join("foreword.db"));
@@ -240,7 +239,7 @@ async fn a_conversation_goes_on_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_of_one_turn_each_are_told_of_their_clock_too() {
+async fn clock_is_found_in_single_turn_requests() {
     let provider = provider();
     let house = House::with(&config(&provider)).await;
     for question in 0..2 {
@@ -259,7 +258,7 @@ async fn requests_of_one_turn_each_are_told_of_their_clock_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_openai_takes_is_counted_the_same_way() {
+async fn openai_usage_is_counted_the_same_way() {
     let usage = Usage { input: 2_000, output: 7, cache_read: 0, ..Usage::default() };
     let provider =
         FakeProvider::start(Script::answering(move |_| Reply::text("yes").whole().usage(usage))).unwrap();
@@ -289,11 +288,11 @@ async fn what_openai_takes_is_counted_the_same_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_agent_answers_in_a_conversation_that_passed_through() {
+async fn agents_do_not_answer_in_proxied_conversations() {
     let house = House::start().await;
     let id = ConversationId::new("proxy:tok-1:task").unwrap();
     let (conversation, text) = (id.clone(), "hello".to_owned());
-    let inbound = Inbound { conversation, occasion: Occasion::default(), text, key: None };
+    let inbound = Inbound { conversation, origin: TurnOrigin::default(), text, key: None };
     let refused = house.agent.send(inbound).await;
     assert!(matches!(refused, Err(AgentError::PassedThrough(found)) if found == id));
     house.stop().await;

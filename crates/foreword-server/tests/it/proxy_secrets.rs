@@ -1,5 +1,5 @@
-//! Secrets at the drop-in endpoints: the owner's keys stay out of answers, tokens out of requests, and nothing that a provider
-//! says is taken for this server's word.
+//! Secrets at the drop-in endpoints: provider keys never reach clients, tokens never reach providers, and provider
+//! headers can't imitate this server's.
 
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::json;
@@ -31,6 +31,18 @@ async fn provider_keys_are_masked_in_error_bodies() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn compressed_errors_are_not_passed_on() {
+    let reply = Reply::raw("sk-owners").with_status(429).header("content-encoding", "gzip");
+    let fake = FakeProvider::start(reply).unwrap();
+    let house = house_before(&fake, "").await;
+    let response = post(&house, COMPLETIONS, &house.bob, BODY).send().await.unwrap();
+    assert_eq!((response.status().as_u16(), response.headers().get("content-encoding")), (429, None));
+    let body = response.text().await.unwrap();
+    assert!(body.contains("provider_error_compressed") && !body.contains("sk-owners"), "{body}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tokens_reach_no_provider_in_any_header_or_parameter() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "").await;
@@ -53,7 +65,7 @@ async fn tokens_reach_no_provider_in_any_header_or_parameter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn headers_in_this_servers_name_are_dropped_from_answers() {
+async fn reserved_headers_are_dropped_from_answers() {
     let forged = [
         ("x-foreword-error", "forged"),
         ("x-foreword-conversation", "c-forged"),

@@ -1,5 +1,5 @@
-//! Clients that others have written, with nothing changed but their address: `scripts/sdk-clients.sh` installs them. What each
-//! does is in `tests/sdk`; here it is run straight at the scripted provider and through the server in every mode.
+//! Existing client libraries with a changed base URL: `scripts/sdk-clients.sh` installs them. The client programs are
+//! in `tests/sdk`; each runs directly against the scripted provider and through the server in every mode.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ use tokio::process::Command;
 use crate::house::House;
 use crate::proxy_observe::house_before;
 
-/// A client, where it speaks to, and how to start it.
+/// A client, its base URL, and how to start it.
 struct Client {
     program: PathBuf,
     script: &'static str,
     endpoint: &'static str,
-    /// What the library wants behind the provider's address itself.
+    /// The path that the library expects after the base URL.
     straight: &'static str,
 }
 
@@ -24,7 +24,7 @@ fn installed() -> PathBuf {
     std::env::var_os("FOREWORD_TEST_SDK_CLIENTS").expect("run this by scripts/sdk-clients.sh").into()
 }
 
-/// A provider that does as it is told.
+/// A scripted provider.
 fn obedient() -> Script {
     let mut overloaded = false;
     Script::answering(move |request| {
@@ -100,7 +100,7 @@ async fn furnished(fake: &FakeProvider) -> House {
     house
 }
 
-/// What the provider was asked, without what is only asked through the server. The names of calls are made up by the provider.
+/// The provider's requests, without those only sent through the server. The provider makes up the ids of calls.
 fn bodies(requests: &[Received]) -> Vec<String> {
     requests
         .iter()
@@ -111,7 +111,7 @@ fn bodies(requests: &[Received]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the SDKs: scripts/sdk-clients.sh"]
-async fn the_official_python_libraries_work_as_before() {
+async fn official_python_sdks_work_unchanged() {
     let program = installed().join("python/bin/python");
     let (script, endpoint, straight) = ("anthropic_client.py", "/anthropic", "");
     Client { program: program.clone(), script, endpoint, straight }.check().await;
@@ -121,14 +121,14 @@ async fn the_official_python_libraries_work_as_before() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the SDKs: scripts/sdk-clients.sh"]
-async fn the_official_node_libraries_work_as_before() {
+async fn official_node_sdks_work_unchanged() {
     let (script, endpoint, straight) = ("anthropic_client.mjs", "/anthropic", "");
     Client { program: "node".into(), script, endpoint, straight }.check().await;
     let (script, endpoint, straight) = ("openai_client.mjs", "/openai/v1", "/v1");
     Client { program: "node".into(), script, endpoint, straight }.check().await;
 }
 
-/// Runs `llm`, as people do, with a folder of its own for what it keeps.
+/// Runs `llm` with its own directory.
 async fn llm(house: &House, arguments: &[&str]) -> String {
     let folder = house.folder.path().join("llm");
     std::fs::create_dir_all(&folder).unwrap();
@@ -149,7 +149,7 @@ async fn llm(house: &House, arguments: &[&str]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs llm: scripts/sdk-clients.sh"]
-async fn the_program_llm_works_as_before_in_every_mode() {
+async fn llm_program_works_unchanged_in_every_mode() {
     for mode in [ProxyMode::Observe, ProxyMode::Prepend, ProxyMode::Replace] {
         let fake = FakeProvider::start(obedient()).unwrap();
         let house = furnished(&fake).await;

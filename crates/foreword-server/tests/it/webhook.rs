@@ -1,18 +1,18 @@
-//! A bridge that listens: it keeps what it is sent, and answers as it is told.
+//! A bridge for tests: stores the webhooks it receives, and answers as configured.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
 use axum::routing::post;
+use foreword_testkit::eventually;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
 pub(crate) const SECRET: &str = "hush-hush";
 
-/// What came, and what is answered.
+/// The received webhooks, and the answers.
 #[derive(Clone, Default)]
 pub(crate) struct Webhook {
     posts: Arc<Mutex<Vec<(HeaderMap, String)>>>,
@@ -21,7 +21,7 @@ pub(crate) struct Webhook {
 }
 
 impl Webhook {
-    /// A bridge that answers so, then with 200 for good.
+    /// A bridge that answers like this, then with 200.
     pub(crate) async fn start(answers: &[u16]) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         Self::on(listener, answers)
@@ -36,25 +36,22 @@ impl Webhook {
         webhook
     }
 
-    /// The section of the configuration for it.
+    /// Its configuration.
     pub(crate) fn config(&self) -> String {
         config(self.port)
     }
 
-    /// The bodies that came, once there are `count`.
+    /// The received bodies, when there are `count`.
     pub(crate) async fn bodies(&self, count: usize) -> Vec<Value> {
         self.posts(count).await.iter().map(|(_, body)| serde_json::from_str(body).unwrap()).collect()
     }
 
     pub(crate) async fn posts(&self, count: usize) -> Vec<(HeaderMap, String)> {
-        for _ in 0..600 {
+        eventually(async || {
             let posts = self.posts.lock().unwrap().clone();
-            if posts.len() >= count {
-                return posts;
-            }
-            tokio::time::sleep(Duration::from_millis(25)).await;
-        }
-        panic!("{} posts came, {count} were waited for", self.posts.lock().unwrap().len());
+            if posts.len() >= count { Ok(posts) } else { Err((posts.len(), count)) }
+        })
+        .await
     }
 }
 

@@ -1,4 +1,4 @@
-//! From Postgres: every table, page by page, as it is at one moment, into a SQLite file with the same tables.
+//! Backup from Postgres: copies every table page by page, from one snapshot, into a SQLite file with the same tables.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use super::partial::Partial;
 use super::{Existing, Listener};
 use crate::engine::sqlite::connection::{connect, make_tables};
-use crate::engine::sqlite::place::Place;
+use crate::engine::sqlite::file::DatabaseFile;
 use crate::engine::{Access, Operation, Row, Sql};
 use crate::error::StoreError;
-use crate::progress::Progress;
+use crate::progress::WorkProgress;
 use crate::schema::{Table, schema};
 
-/// Copies everything. Gives the file and how many rows of each table are in it.
+/// Copies all tables. Returns the file and the number of rows of each table.
 pub(super) struct CopyOut {
     pub(super) to: PathBuf,
     pub(super) existing: Existing,
@@ -26,7 +26,7 @@ impl Operation for CopyOut {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
-        sql.unhurried().await?;
+        sql.allow_long_statements().await?;
         let partial = Partial::beside(&self.to, self.existing, None)?;
         let mut copy = Copy::new(partial.path())?;
         let schema = schema()?;
@@ -42,7 +42,7 @@ impl Operation for CopyOut {
             while let Some(last) = page.last() {
                 copy.insert(table, &page)?;
                 rows += page.len() as u64;
-                (self.listener)(Progress {
+                (self.listener)(WorkProgress {
                     what: &table.name,
                     done: done + rows,
                     of: expected.max(done + rows),
@@ -62,19 +62,19 @@ pub(super) async fn count<S: Sql>(sql: &mut S, table: &'static Table) -> Result<
     sql.query_optional(&table.count, &[]).await?.map_or(Ok(0), |row| row.get(0))
 }
 
-/// The file that is written. A page goes into the system's memory, which takes no longer than reading it did, so this
-/// may stand between two waits; what takes long, bringing it to the disk, is done elsewhere.
+/// The SQLite file being written. Inserting a page only writes to the page cache and is as fast as reading it, so it
+/// may run on an async thread. The slow part, syncing to disk, runs elsewhere.
 struct Copy {
     connection: Connection,
-    place: Arc<Place>,
+    place: Arc<DatabaseFile>,
 }
 
 impl Copy {
     fn new(path: &Path) -> Result<Self, StoreError> {
-        let place = Arc::new(Place::new(path));
+        let place = Arc::new(DatabaseFile::new(path));
         let connection = connect(&place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let begin = || {
-            // If anything goes wrong, the whole file is thrown away.
+            // The whole file is deleted on any error.
             connection.pragma_update(None, "journal_mode", "OFF")?;
             connection.pragma_update(None, "synchronous", "OFF")?;
             connection.pragma_update(None, "foreign_keys", false)?;

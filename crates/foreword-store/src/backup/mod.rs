@@ -1,5 +1,5 @@
-//! Copies of everything, made while the store is in use, and brought back into an empty one. A backup is a SQLite file
-//! whichever engine it comes from, so it is also the way from one engine to the other.
+//! Online backup of the whole store, and restore into an empty store. A backup is a SQLite file for both engines, so
+//! it is also the way to migrate from one engine to the other.
 
 mod copy;
 mod partial;
@@ -12,55 +12,55 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::engine::migrations;
 use crate::engine::sqlite::background;
-use crate::engine::sqlite::place::Place;
+use crate::engine::sqlite::file::DatabaseFile;
 use crate::error::StoreError;
-use crate::migrations;
-use crate::progress::Progress;
+use crate::progress::WorkProgress;
 use crate::store::{Engine, Store};
 use partial::Partial;
 
-/// What to do with a file that is there already.
+/// What to do if the target file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// Leave it, and make no backup.
+    /// Keep the file and fail.
     Keep,
-    /// Replace it, once the new backup is complete.
+    /// Replace the file once the new backup is complete.
     Replace,
 }
 
-/// A backup that was made and read again.
+/// A finished and verified backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Backup {
-    /// Where it is.
+    /// The path of the backup file.
     pub path: PathBuf,
-    /// How large it is.
+    /// The file size in bytes.
     pub bytes: u64,
-    /// How many rows it holds.
+    /// The total number of rows.
     pub rows: u64,
-    /// The version of its tables.
+    /// The schema version of its tables.
     pub schema_version: u32,
 }
 
-/// What was brought back.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
-    /// How many rows.
+    /// The number of rows restored.
     pub rows: u64,
-    /// The version of the tables in the backup.
+    /// The schema version of the backup.
     pub schema_version: u32,
 }
 
-/// Who hears how far it has come.
-type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
+/// Receives progress.
+type Listener = Arc<dyn Fn(WorkProgress) + Send + Sync>;
 
 impl Store {
-    /// Copies everything, as it is at one moment, into a new file at `to`, which only its owner may read. The store can
-    /// be used meanwhile. The file gets its name when it is complete, checked and on the disk; before that, nothing
-    /// stands there. `progress` hears how much was copied, of about how much: bytes from SQLite, rows from Postgres.
+    /// Copies one snapshot of the store into a new file at `to`, which only its owner can read. The store stays
+    /// usable. The file is renamed to `to` only after it is complete, verified and synced. `progress` receives the
+    /// copied and the estimated total amount: bytes for SQLite, rows for Postgres.
     ///
     /// # Errors
-    /// If there is a file already that is to be kept, or the copy can't be made.
+    /// If the file exists and `existing` is [`Existing::Keep`], or the copy fails.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -86,14 +86,14 @@ impl Store {
         &self,
         to: &Path,
         existing: Existing,
-        progress: impl Fn(Progress) + Send + Sync + 'static,
+        progress: impl Fn(WorkProgress) + Send + Sync + 'static,
     ) -> Result<Backup, StoreError> {
-        let place = Place::new(to);
+        let place = DatabaseFile::new(to);
         let listener: Listener = Arc::new(progress);
         let to = to.to_owned();
         let (complete, rows) = match self.engine() {
             Engine::Sqlite(sqlite) => {
-                let source = Arc::clone(sqlite.place());
+                let source = Arc::clone(sqlite.file());
                 let copy = move || {
                     let partial = Partial::beside(&to, existing, Some(&source))?;
                     vacuum::into(&source, &partial, listener.as_ref())?;
@@ -109,23 +109,22 @@ impl Store {
         let finish = move || {
             let rows = verify::backup(complete.path(), rows.as_deref())?;
             let (path, bytes) = complete.finish(existing)?;
-            Ok(Backup { path, bytes, rows, schema_version: migrations::known() })
+            Ok(Backup { path, bytes, rows, schema_version: migrations::latest_version() })
         };
         background::run("foreword-backup", &place, finish).await
     }
 
-    /// Brings everything back from a backup into this store, which must be empty: all of it or nothing. The backup is
-    /// left as it is; an older one is brought up to date in a copy. `progress` hears how many rows were written, of how
-    /// many.
+    /// Restores a backup into this store in one transaction. The store must be empty. The backup file is not changed;
+    /// an older one is migrated in a copy. `progress` receives the rows written and the total.
     ///
     /// # Errors
-    /// If the file is no backup, is damaged or newer than this program, or if something is stored here already.
+    /// If the file is not a backup, is damaged or newer than this program, or if the store is not empty.
     pub async fn restore(
         &self,
         from: &Path,
-        progress: impl Fn(Progress) + Send + Sync + 'static,
+        progress: impl Fn(WorkProgress) + Send + Sync + 'static,
     ) -> Result<Restored, StoreError> {
-        let place = Place::new(from);
+        let place = DatabaseFile::new(from);
         let from = from.to_owned();
         let source =
             background::run("foreword-restore", &place, move || restore::Source::open(&from)).await?;

@@ -1,5 +1,5 @@
-//! A file that is being made beside where it will stand. It gets its name when it is complete and on the disk; if it
-//! never is, it is deleted.
+//! A temporary file next to its target. It is renamed to the target once it is complete and synced, and deleted
+//! otherwise.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Existing;
 use crate::engine::sqlite::connection::{private_file, sync_folder};
-use crate::engine::sqlite::place::Place;
+use crate::engine::sqlite::file::DatabaseFile;
 use crate::error::StoreError;
 
-/// Files that one process makes at once have different names.
+/// Makes the names of temporary files unique within a process.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// A file that is not complete yet. Deleted when dropped.
+/// An incomplete file. Dropping it deletes it.
 #[derive(Debug)]
 pub(super) struct Partial {
     path: PathBuf,
@@ -24,36 +24,35 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// A new, empty file that will stand at `target`, which must not be `source` itself.
+    /// Creates an empty file that will be renamed to `target`, which must not be `source`.
     pub(super) fn beside(
         target: &Path,
         existing: Existing,
-        source: Option<&Place>,
+        source: Option<&DatabaseFile>,
     ) -> Result<Self, StoreError> {
-        let place = Place::new(target);
+        let place = DatabaseFile::new(target);
         may_stand(&place, existing, source)?;
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         let path = with_ending(target, &format!(".{}-{made}.partial", process::id()));
-        // Only a process that is gone can have left it.
+        // Left over from a process that has exited.
         let _ = fs::remove_file(&path);
         private_file(&path).map_err(|error| place.unreachable(&error))?;
         Ok(Self { path, target: target.to_owned() })
     }
 
-    /// A new, empty file that will never be anything else.
+    /// Creates an empty file that is never renamed.
     pub(super) fn temporary() -> Result<Self, StoreError> {
         let path = std::env::temp_dir().join(format!("foreword-{}.db", process::id()));
         Self::beside(&path, Existing::Replace, None)
     }
 
-    /// Where it is now.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives it its name, and says which that is and how large the file is.
+    /// Renames the file to its target. Returns the path and the size.
     pub(super) fn finish(self, existing: Existing) -> Result<(PathBuf, u64), StoreError> {
-        let place = Place::new(&self.target);
+        let place = DatabaseFile::new(&self.target);
         may_stand(&place, existing, None)?;
         let name = || {
             let file = File::open(&self.path)?;
@@ -75,15 +74,15 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // Gone already if it was given its name.
+        // Fails if the file was renamed.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Gives a file another name if nothing has it; also if somebody else tries to at the same moment.
+/// Renames a file atomically, and fails if the target exists.
 fn name_once(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
-        // Not every file system has links.
+        // Not every file system supports hard links.
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists && !to.try_exists()? => {
             fs::rename(from, to)
         }
@@ -91,8 +90,12 @@ fn name_once(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a backup may get this name.
-fn may_stand(place: &Place, existing: Existing, source: Option<&Place>) -> Result<(), StoreError> {
+/// Whether a backup may be written to this path.
+fn may_stand(
+    place: &DatabaseFile,
+    existing: Existing,
+    source: Option<&DatabaseFile>,
+) -> Result<(), StoreError> {
     let refused = |reason: String| Err(StoreError::Unreachable { place: place.name(), reason });
     let same = source.is_some_and(|source| {
         fs::canonicalize(source.path())
@@ -101,16 +104,16 @@ fn may_stand(place: &Place, existing: Existing, source: Option<&Place>) -> Resul
     if same {
         return refused("it is the database itself".to_owned());
     }
-    // SQLite would take what stands there for a part of the new file.
+    // SQLite would treat these files as part of the new database.
     for ending in ["-wal", "-journal"] {
         let beside = with_ending(place.path(), ending);
         if beside.exists() {
-            return refused(format!("`{}` stands beside it, so it may be in use", beside.display()));
+            return refused(format!("`{}` exists, so the file may be in use", beside.display()));
         }
     }
-    // A folder, a device or a pipe is nobody's old backup.
+    // A directory, a device or a pipe is not an old backup.
     if fs::symlink_metadata(place.path()).is_ok_and(|there| !there.is_file() && !there.is_symlink()) {
-        return refused("it is no file".to_owned());
+        return refused("it is not a file".to_owned());
     }
     match existing {
         Existing::Keep if place.path().exists() => Err(StoreError::Exists { place: place.name() }),

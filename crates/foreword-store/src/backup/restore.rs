@@ -1,4 +1,4 @@
-//! Back from a file: every table, page by page, into a store that holds nothing yet, in one transaction.
+//! Restore from a backup file: copies every table page by page into an empty store, in one transaction.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,34 +9,34 @@ use rusqlite::{Connection, OpenFlags};
 use super::copy::count;
 use super::partial::Partial;
 use super::{Listener, vacuum, verify};
-use crate::changes::Change;
-use crate::engine::sqlite::connection::{connect, migrate, ours};
-use crate::engine::sqlite::place::Place;
-use crate::engine::sqlite::ready::finish;
+use crate::changes::StoreChange;
+use crate::engine::migrations;
+use crate::engine::sqlite::connection::{connect, existing_version, migrate};
+use crate::engine::sqlite::file::DatabaseFile;
+use crate::engine::sqlite::poll_once::poll_once;
 use crate::engine::sqlite::session::Session;
 use crate::engine::{Access, Operation, Row, Sql};
 use crate::error::StoreError;
-use crate::migrations;
-use crate::progress::Progress;
+use crate::progress::WorkProgress;
 use crate::schema::{Table, schema};
 
-/// A backup whose tables are of this program's version.
+/// A backup with the current schema version.
 #[derive(Debug)]
 pub(super) struct Source {
-    place: Arc<Place>,
-    /// The version it was made with.
+    place: Arc<DatabaseFile>,
+    /// The schema version it was made with.
     pub(super) version: u32,
-    // Deleted afterwards.
+    // Dropping it deletes the migrated copy.
     _copy: Option<Partial>,
 }
 
 impl Source {
-    /// Looks at the file at `path`, and makes a copy of it if its tables are older. The file itself is only read.
+    /// Opens the file at `path` read-only. Migrates a copy if its schema is older.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let place = Arc::new(Place::new(path));
+        let place = Arc::new(DatabaseFile::new(path));
         path.metadata().map_err(|error| place.unreachable(&error))?;
         let mut connection = connect(&place, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let Some(version) = ours(&mut connection, &place)? else {
+        let Some(version) = existing_version(&mut connection, &place)? else {
             return Err(StoreError::Foreign { place: place.name(), reason: "it is empty".to_owned() });
         };
         let older = !migrations::missing(version, &place.name())?.is_empty();
@@ -46,24 +46,24 @@ impl Source {
         }
         let copy = Partial::temporary()?;
         vacuum::into(&place, &copy, &|_| {})?;
-        let place = Arc::new(Place::new(copy.path()));
+        let place = Arc::new(DatabaseFile::new(copy.path()));
         let mut connection = connect(&place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // When is of no interest: the copy does not last.
+        // The time does not matter, since the copy is deleted.
         migrate(&mut connection, &place, Timestamp::from_micros(0))?;
         Ok(Self { place, version, _copy: Some(copy) })
     }
 }
 
-/// How new rows get their numbers, where the database gives them out.
+/// How the database assigns ids to new rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbers {
-    /// One more than the highest that is there.
+    /// One more than the highest existing id.
     ByTheRows,
-    /// Out of a sequence, which has to be told.
+    /// From a sequence, which must be advanced after the restore.
     BySequences,
 }
 
-/// Copies everything into a store, and says how many rows.
+/// Copies all rows into a store. Returns how many.
 pub(super) struct CopyIn {
     pub(super) source: Source,
     pub(super) into: String,
@@ -76,7 +76,7 @@ impl Operation for CopyIn {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
-        sql.unhurried().await?;
+        sql.allow_long_statements().await?;
         sql.lock("restore").await?;
         let schema = schema()?;
         for table in &schema.tables {
@@ -91,9 +91,9 @@ impl Operation for CopyIn {
         }
         let mut done = 0;
         for table in &schema.tables {
-            done = self.table(sql, &mut reader, table, (done, of)).await?;
+            done = self.table(sql, &mut reader, table, WorkProgress { what: &table.name, done, of }).await?;
         }
-        sql.announce(Change::Anything).await?;
+        sql.announce(StoreChange::Anything).await?;
         Ok(done)
     }
 }
@@ -104,22 +104,22 @@ impl CopyIn {
         sql: &mut S,
         reader: &mut Reader,
         table: &'static Table,
-        (before, of): (u64, u64),
+        start: WorkProgress,
     ) -> Result<u64, StoreError> {
-        let mut done = before;
+        let mut done = start.done;
         let mut page = reader.page(table, None)?;
         while let Some(last) = page.last().cloned() {
             let rows: Vec<_> = page.into_iter().map(|row| row.0[table.all.key..].to_vec()).collect();
             sql.insert_many(&table.insert, &rows).await?;
             done += rows.len() as u64;
-            (self.listener)(Progress { what: &table.name, done, of });
+            (self.listener)(WorkProgress { done, ..start });
             page = reader.page(table, Some(&last))?;
         }
         if let (Numbers::BySequences, Some(renumber)) = (self.numbers, &table.renumber) {
             sql.query(renumber, &[]).await?;
         }
         let (found, expected) = (count(sql, table).await?, reader.count(table)?);
-        if found != expected || done - before != expected {
+        if found != expected || done - start.done != expected {
             let what =
                 format!("`{}` has {expected} rows in the backup, and {found} were written", table.name);
             return Err(StoreError::Unreadable { what });
@@ -128,15 +128,14 @@ impl CopyIn {
     }
 }
 
-/// Reads the file. A page comes out of a local file in less time than writing it takes, so this may stand between two
-/// waits.
+/// Reads the backup file. Reading a page of a local file is faster than writing it, so it may run on an async thread.
 struct Reader {
     connection: Connection,
-    place: Arc<Place>,
+    place: Arc<DatabaseFile>,
 }
 
 impl Reader {
-    fn open(place: &Arc<Place>) -> Result<Self, StoreError> {
+    fn open(place: &Arc<DatabaseFile>) -> Result<Self, StoreError> {
         let connection = connect(place, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         connection.execute_batch("BEGIN").map_err(|error| place.error(&error))?;
         Ok(Self { connection, place: Arc::clone(place) })
@@ -144,10 +143,10 @@ impl Reader {
 
     fn page(&mut self, table: &'static Table, last: Option<&Row>) -> Result<Vec<Row>, StoreError> {
         let mut session = Session::new(&mut self.connection, &self.place);
-        finish(&self.place, table.all.behind(&mut session, last))
+        poll_once(&self.place, table.all.behind(&mut session, last))
     }
 
     fn count(&mut self, table: &'static Table) -> Result<u64, StoreError> {
-        finish(&self.place, count(&mut Session::new(&mut self.connection, &self.place), table))
+        poll_once(&self.place, count(&mut Session::new(&mut self.connection, &self.place), table))
     }
 }

@@ -1,23 +1,23 @@
-//! Reads a backup again: a copy that can't be read is none.
+//! Verifies a backup by reading it again.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use crate::engine::sqlite::connection::{connect, ours};
-use crate::engine::sqlite::place::Place;
+use crate::engine::migrations;
+use crate::engine::sqlite::connection::{connect, existing_version};
+use crate::engine::sqlite::file::DatabaseFile;
 use crate::error::StoreError;
-use crate::migrations;
 use crate::schema::schema;
 
-/// Fails unless the file at `path` is sound, of this program's version, and holds `copied` rows of each table, where
-/// that is known. Gives the number of rows.
+/// Fails unless the file at `path` passes the integrity check, has the current schema version, and holds `copied`
+/// rows of each table, if given. Returns the total number of rows.
 pub(super) fn backup(path: &Path, copied: Option<&[u64]>) -> Result<u64, StoreError> {
-    let place = Arc::new(Place::new(path));
+    let place = Arc::new(DatabaseFile::new(path));
     let damaged = |reason: String| Err(StoreError::Corrupt { place: place.name(), reason });
     let mut connection = connect(&place, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    if ours(&mut connection, &place)? != Some(migrations::known()) {
+    if existing_version(&mut connection, &place)? != Some(migrations::latest_version()) {
         return damaged("the version of the tables is another one".to_owned());
     }
     sound(&connection, &place)?;
@@ -36,8 +36,8 @@ pub(super) fn backup(path: &Path, copied: Option<&[u64]>) -> Result<u64, StoreEr
     Ok(total)
 }
 
-/// Fails unless SQLite finds the file sound.
-pub(super) fn sound(connection: &Connection, place: &Place) -> Result<(), StoreError> {
+/// Fails unless SQLite's integrity check passes.
+pub(super) fn sound(connection: &Connection, place: &DatabaseFile) -> Result<(), StoreError> {
     let dangling =
         "SELECT \"table\" || ' refers to missing rows of ' || parent FROM pragma_foreign_key_check LIMIT 1";
     for question in ["PRAGMA integrity_check(1)", dangling] {

@@ -1,16 +1,16 @@
-//! What the engine itself knows: its version, sizes, and whether it finds its own file sound.
+//! Facts from the engine: its version, sizes, and the result of its own integrity check.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{Problems, RESTORE};
+use crate::engine::migrations;
 use crate::engine::{Access, Operation, Sql};
 use crate::error::StoreError;
-use crate::migrations;
 use crate::schema::Table;
 use crate::store::{Engine, Store};
 
-/// What the engine says of itself and of the database.
+/// What the engine reports about itself and the database.
 pub(super) struct Facts {
     pub(super) engine: &'static str,
     pub(super) version: String,
@@ -29,14 +29,14 @@ pub(super) async fn facts(store: &Store) -> Result<Facts, StoreError> {
     match store.engine() {
         Engine::Sqlite(sqlite) => {
             let mut facts = store.run(Ask(&OF_SQLITE)).await?;
-            facts.bytes = size_on_disk(sqlite.place().path());
+            facts.bytes = size_on_disk(sqlite.file().path());
             Ok(facts)
         }
         Engine::Postgres(_) => store.run(Ask(&OF_POSTGRES)).await,
     }
 }
 
-/// The file, and the log beside it that is not yet in it.
+/// The size of the file and its write-ahead log.
 fn size_on_disk(path: &Path) -> u64 {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -44,7 +44,7 @@ fn size_on_disk(path: &Path) -> u64 {
     sizes.iter().sum()
 }
 
-/// The questions, in the words of an engine.
+/// The queries in an engine's SQL dialect.
 struct Questions {
     engine: &'static str,
     version: &'static str,
@@ -75,7 +75,7 @@ impl Operation for Ask {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Facts, StoreError> {
-        sql.unhurried().await?;
+        sql.allow_long_statements().await?;
         let version = one(sql, self.0.version).await?;
         let bytes = one(sql, self.0.size).await?;
         let schema_version = migrations::version(sql).await?;
@@ -83,7 +83,7 @@ impl Operation for Ask {
             Ok(rows) => {
                 rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect::<Result<_, StoreError>>()?
             }
-            // A damaged table has no size; that it is damaged is told elsewhere.
+            // A damaged table has no size. The integrity check reports the damage.
             Err(StoreError::Corrupt { .. }) => BTreeMap::new(),
             Err(error) => return Err(error),
         };
@@ -99,7 +99,7 @@ async fn one<S: Sql, T: crate::engine::FromValue>(
     row.ok_or_else(|| StoreError::Unreadable { what: format!("no answer to `{select}`") })?.get(0)
 }
 
-/// How many rows a table has.
+/// The number of rows of a table.
 pub(super) async fn count(store: &Store, table: &'static Table) -> Result<u64, StoreError> {
     store.run(Count(table)).await
 }
@@ -111,12 +111,12 @@ impl Operation for Count {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
-        sql.unhurried().await?;
+        sql.allow_long_statements().await?;
         one(sql, &self.0.count).await
     }
 }
 
-/// Whether SQLite finds its own file sound. Postgres watches over its files itself.
+/// Runs SQLite's integrity check. Postgres checks its own files.
 pub(super) async fn integrity(store: &Store, problems: &mut Problems) -> Result<(), StoreError> {
     let Engine::Sqlite(_) = store.engine() else { return Ok(()) };
     let questions: [(&'static str, &str, &'static str); 3] = [
@@ -134,7 +134,7 @@ pub(super) async fn integrity(store: &Store, problems: &mut Problems) -> Result<
         ),
     ];
     for (select, before, help) in questions {
-        let answer = store.run(Words(select)).await;
+        let answer = store.run(Texts(select)).await;
         let answer = problems.note(None, answer)?.unwrap_or_default();
         for words in answer.into_iter().filter(|words| words != "ok") {
             problems.add(None, format!("{before}{words}"), help);
@@ -143,15 +143,15 @@ pub(super) async fn integrity(store: &Store, problems: &mut Problems) -> Result<
     Ok(())
 }
 
-/// The first column of every row, as text.
-pub(super) struct Words(pub(super) &'static str);
+/// Returns the first column of every row as text.
+pub(super) struct Texts(pub(super) &'static str);
 
-impl Operation for Words {
+impl Operation for Texts {
     type Output = Vec<String>;
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<String>, StoreError> {
-        sql.unhurried().await?;
+        sql.allow_long_statements().await?;
         sql.query(self.0, &[]).await?.iter().map(|row| row.get(0)).collect()
     }
 }

@@ -1,71 +1,70 @@
-//! Whether everything stored is as it should be, and how much there is of it. Looks only; repairs nothing. Reads page by
-//! page and lets others write meanwhile.
+//! Checks the consistency of everything stored and counts it. Read-only: repairs nothing. Reads page by page, so that
+//! others can write meanwhile.
 
 mod facts;
-mod laws;
+mod invariants;
 mod rows;
 
 use serde::Serialize;
 
 use crate::error::StoreError;
-use crate::progress::Progress;
+use crate::progress::WorkProgress;
 use crate::schema::schema;
 use crate::store::Store;
 
-/// So many problems are listed; if there are more, what helps is the same.
-const LISTED_PROBLEMS: usize = 100;
+/// Further problems are only counted: the remedy is the same.
+const MAX_LISTED_PROBLEMS: usize = 100;
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct CheckReport {
     /// The engine: `SQLite` or `PostgreSQL`.
     pub engine: &'static str,
-    /// Its version.
+    /// The engine's version.
     pub engine_version: String,
-    /// The version of the tables.
     pub schema_version: u32,
-    /// Where the database is, without secrets.
+    /// The database's path or address, without secrets.
     pub place: String,
-    /// What it takes on the disk.
+    /// The size on disk.
     pub bytes: u64,
-    /// Every table.
+    /// All tables.
     pub tables: Vec<TableReport>,
-    /// What is wrong.
-    pub problems: Vec<Problem>,
-    /// How many more problems there are than are listed.
+    /// The problems found, at most 100.
+    pub problems: Vec<CheckProblem>,
+    /// The number of problems not listed.
     pub more_problems: u64,
 }
 
-/// How much there is in a table.
+/// The size of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableReport {
-    /// Its name.
+    /// The table's name.
     pub name: &'static str,
-    /// How many rows it has.
+    /// The number of rows.
     pub rows: u64,
-    /// What it takes, its indexes included, if the engine can tell.
+    /// The size in bytes including indexes, if the engine can tell.
     pub bytes: Option<u64>,
 }
 
-/// Something that is not as it should be.
+/// An inconsistency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
-    /// Where; `None` for the database as a whole.
+pub struct CheckProblem {
+    /// The table; `None` for the database as a whole.
     pub table: Option<&'static str>,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to do.
+    /// The remedy.
     pub help: &'static str,
 }
 
-/// What to do when bytes are not what they were.
+/// The remedy for damaged data.
 const RESTORE: &str = "restore a backup into a new database: `foreword store restore FILE`";
 
 impl Store {
-    /// Looks at everything stored. `progress` hears how many rows were seen, of how many.
+    /// Checks all tables. `progress` receives the number of rows checked and the total.
     ///
     /// # Errors
-    /// If the database can't be read at all. What can be read and is wrong is in the report.
+    /// If the database can't be read at all. Damaged data is reported as a problem.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -79,7 +78,10 @@ impl Store {
     /// assert!(report.problems.is_empty());
     /// # Ok(()) }
     /// ```
-    pub async fn check(&self, progress: impl Fn(Progress) + Send + Sync) -> Result<Report, StoreError> {
+    pub async fn check(
+        &self,
+        progress: impl Fn(WorkProgress) + Send + Sync,
+    ) -> Result<CheckReport, StoreError> {
         let mut problems = Problems::default();
         let facts = facts::facts(self).await?;
         let mut tables = Vec::new();
@@ -90,41 +92,50 @@ impl Store {
             tables.push(TableReport { name: &table.name, rows, bytes: facts.bytes_of(&table.name) });
         }
         let of = tables.iter().map(|table| table.rows).sum();
-        progress(Progress { what: "the database", done: 0, of });
+        progress(WorkProgress { what: "the database", done: 0, of });
         facts::integrity(self, &mut problems).await?;
         let mut done = 0;
         for (table, report) in schema.tables.iter().zip(&tables) {
-            let seen = |rows| progress(Progress { what: &table.name, done: done + rows, of });
+            let seen = |rows| progress(WorkProgress { what: &table.name, done: done + rows, of });
             let checked = rows::check(self, table, &mut problems, seen).await;
             problems.note(Some(&table.name), checked)?;
-            laws::check(self, &table.name, &mut problems).await?;
+            invariants::check(self, &table.name, &mut problems).await?;
             done += report.rows;
-            progress(Progress { what: &table.name, done, of });
+            progress(WorkProgress { what: &table.name, done, of });
         }
         let (engine, engine_version, bytes) = (facts.engine, facts.version, facts.bytes);
         let (schema_version, place) = (facts.schema_version, self.location().to_string());
         let (problems, more_problems) = (problems.listed, problems.more);
-        Ok(Report { engine, engine_version, schema_version, place, bytes, tables, problems, more_problems })
+        Ok(CheckReport {
+            engine,
+            engine_version,
+            schema_version,
+            place,
+            bytes,
+            tables,
+            problems,
+            more_problems,
+        })
     }
 }
 
 /// The problems found so far.
 #[derive(Debug, Default)]
 struct Problems {
-    listed: Vec<Problem>,
+    listed: Vec<CheckProblem>,
     more: u64,
 }
 
 impl Problems {
     fn add(&mut self, table: Option<&'static str>, what: String, help: &'static str) {
-        if self.listed.len() < LISTED_PROBLEMS {
-            self.listed.push(Problem { table, what, help });
+        if self.listed.len() < MAX_LISTED_PROBLEMS {
+            self.listed.push(CheckProblem { table, what, help });
         } else {
             self.more += 1;
         }
     }
 
-    /// What can't be read because it is damaged is a problem like others; any other error ends the check.
+    /// Records damaged data as a problem. Any other error aborts the check.
     fn note<T>(
         &mut self,
         table: Option<&'static str>,

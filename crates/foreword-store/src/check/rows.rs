@@ -1,4 +1,4 @@
-//! Whether what a row holds has the form it must have. Says which row, never what is in it.
+//! Checks the format of column values. Reports which row is wrong, never its content.
 
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::text::ContentHash;
@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::schema::{Pages, Rule, Table};
 use crate::store::Store;
 
-/// Looks at every row of a table that has rules. `seen` hears how many so far.
+/// Checks every row of a table that has format rules. `seen` receives the number of rows so far.
 pub(super) async fn check(
     store: &Store,
     table: &'static Table,
@@ -21,7 +21,7 @@ pub(super) async fn check(
     let mut last: Option<Row> = None;
     let mut rows = 0;
     loop {
-        // Each page is a moment of its own, so that no old state has to be kept for long.
+        // One transaction per page, so that the database need not keep an old snapshot for long.
         let page = store.run(Page { pages, last }).await?;
         for row in &page {
             for what in wrong(table, pages, row) {
@@ -59,12 +59,12 @@ fn wrong(table: &Table, pages: &Pages, row: &Row) -> Vec<String> {
     let broken = |rule: Rule, value: &Value| match (rule, value) {
         (_, Value::Null) | (Rule::Hash, _) => None,
         (Rule::Json, Value::Text(text)) => {
-            serde_json::from_str::<IgnoredAny>(text).is_err().then_some("is no JSON")
+            serde_json::from_str::<IgnoredAny>(text).is_err().then_some("is not JSON")
         }
-        (Rule::Time, Value::Text(text)) => (!is_time(text)).then_some("is no time as they are stored"),
+        (Rule::Time, Value::Text(text)) => (!is_time(text)).then_some("is not a time in the stored format"),
         (Rule::Hashed, Value::Text(text)) => {
             let named = Value::Text(ContentHash::of(text).to_string());
-            (hash != Some(&named)).then_some("is not the text that its hash names")
+            (hash != Some(&named)).then_some("does not match its hash")
         }
         _ => Some("is no text"),
     };
@@ -76,7 +76,7 @@ fn wrong(table: &Table, pages: &Pages, row: &Row) -> Vec<String> {
         .collect()
 }
 
-/// Whether a time is written in the one form that sorts as text.
+/// Whether a time has the one format that sorts as text.
 fn is_time(text: &str) -> bool {
     text.parse::<Timestamp>().is_ok_and(|at| at.to_string() == text)
 }

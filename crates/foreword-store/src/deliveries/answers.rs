@@ -1,4 +1,4 @@
-//! Answers that nobody has noted for sending yet.
+//! Finds turn results that have no delivery yet.
 
 use foreword_core::id::{ConversationId, MessageId, TurnId};
 use foreword_core::message::ContentBlock;
@@ -8,43 +8,38 @@ use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// What a turn has answered to messages that came over a channel.
+/// A turn's result for messages that came over a channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelAnswer {
-    /// The turn.
     pub turn: TurnId,
-    /// The conversation.
     pub conversation: ConversationId,
-    /// Where the messages came from.
+    /// The channel the messages came from.
     pub channel: String,
-    /// The last of them.
+    /// The last of those messages.
     pub in_reply_to: Option<MessageId>,
-    /// The last words of the turn; nothing if it had none.
+    /// The turn's final text; empty if it has none.
     pub text: String,
-    /// Whether it came to its end: one that failed, or that nobody could go on with, has no answer.
+    /// Whether the turn succeeded. A failed or interrupted turn has no answer.
     pub is_answered: bool,
-    /// When it ended.
+    /// When the turn ended.
     pub at: Timestamp,
 }
 
 impl Store {
-    /// Answers of turns that have ended since `since` and are not noted for sending, and those that failed `lately`, later than
-    /// which nobody wants to hear of it: of each of `families` at most `limit`, the oldest first. Those of other families are in
-    /// nobody's way.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// Turns that have no delivery: those that succeeded since `since` and those that failed since `lately`. Returns
+    /// at most `limit` for each channel family in `families`, the oldest first.
     pub async fn unsent_answers(
         &self,
         families: Vec<String>,
-        (since, lately): (Timestamp, Timestamp),
+        since: Timestamp,
+        lately: Timestamp,
         limit: u64,
     ) -> Result<Vec<ChannelAnswer>, StoreError> {
         self.run(Unsent { families, since, lately, limit }).await
     }
 }
 
-/// Turns in conversations of a family's channels whose messages all came from there, and of which no delivery is noted.
+/// Turns in conversations of a channel family, if all their messages came over that channel and no delivery exists.
 macro_rules! unsent {
     ($ended:literal) => {
         concat!(
@@ -77,7 +72,7 @@ impl Operation for Unsent {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ChannelAnswer>, StoreError> {
         let done = unsent!("t.state = 'done' AND t.ended_at >= ?3");
-        // By when they began, which is what there is an index for.
+        // Compares the start time, because it is indexed.
         let failed =
             unsent!("t.state IN ('failed', 'interrupted') AND t.started_at >= ?3 AND t.ended_at >= ?4");
         let mut answers = Vec::new();
@@ -105,17 +100,9 @@ async fn answer<S: Sql>(sql: &mut S, row: &Row) -> Result<ChannelAnswer, StoreEr
         if message.text(0)? == "user" {
             in_reply_to = in_reply_to.or(Some(message.parse(1)?));
         } else if text.is_empty() {
-            text = words(&message.json::<Vec<ContentBlock>>(2)?);
+            text = ContentBlock::joined_text(&message.json::<Vec<_>>(2)?).trim().to_owned();
         }
     }
     let (channel, at, is_answered) = (row.get(2)?, row.parse(3)?, row.text(4)? == "done");
     Ok(ChannelAnswer { turn, conversation, channel, in_reply_to, text, is_answered, at })
-}
-
-fn words(content: &[ContentBlock]) -> String {
-    let texts = content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
-        ContentBlock::ToolCall { .. } | ContentBlock::ToolResult { .. } | ContentBlock::Other(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n\n").trim().to_owned()
 }

@@ -1,12 +1,12 @@
-//! Answers on their way to bridges. An answer is found among the turns that have ended, so that it is sent whichever node has
-//! made it and whatever has died meanwhile; it is noted once for each turn, and sent by one node at a time until it is taken
-//! or given up.
+//! Deliveries of answers to bridges. Finished turns without a delivery are found by a query, so every answer is sent
+//! even if the node that ran the turn crashes. A turn has at most one delivery, and one node at a time sends it until
+//! the bridge accepts it or the node gives up.
 //!
-//! A turn's answer goes out if everything it answers came in over the channel of its conversation, under a key of
-//! [`scope`]: what somebody says there from elsewhere is not for the ears of the channel.
+//! A turn's answer is delivered only if all messages it answers came in over the conversation's channel, with an
+//! idempotency key in [`scope`]. Answers to messages from elsewhere, such as the web page, stay off the channel.
 
 mod answers;
-mod sending;
+mod send;
 
 use foreword_core::id::{ConversationId, DeliveryId, MessageId, TurnId};
 use foreword_core::timestamp::Timestamp;
@@ -17,9 +17,9 @@ use crate::error::StoreError;
 use crate::store::Store;
 
 pub use answers::ChannelAnswer;
-pub use sending::{ClaimDeliveries, Sent};
+pub use send::{ClaimDeliveries, SendOutcome};
 
-/// Whose keys the messages of a channel have.
+/// The idempotency scope of a channel's messages.
 ///
 /// ```
 /// assert_eq!(foreword_store::deliveries::scope("signal:group-7"), "channel signal:group-7");
@@ -29,57 +29,54 @@ pub fn scope(channel: &str) -> String {
     format!("channel {channel}")
 }
 
-/// An answer to be sent.
+/// A delivery to add.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewDelivery {
-    /// Its id, which a bridge knows it by.
+    /// Its id, which the bridge receives too.
     pub id: DeliveryId,
     /// The family of the channel.
     pub family: String,
-    /// Where it goes.
+    /// The target channel.
     pub channel: String,
-    /// The conversation.
     pub conversation: ConversationId,
-    /// The turn that gave it.
+    /// The turn that produced the answer.
     pub turn: TurnId,
     /// The message it answers.
     pub in_reply_to: Option<MessageId>,
-    /// What the bridge gets.
+    /// The JSON body sent to the bridge.
     pub body: Value,
-    /// When.
+    /// The creation time.
     pub at: Timestamp,
 }
 
-/// An answer on its way.
+/// A delivery.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
-    /// The order they were noted in.
+    /// Its number, in order of creation.
     pub number: u64,
-    /// Its id.
     pub id: DeliveryId,
     /// The family of the channel.
     pub family: String,
-    /// Where it goes.
+    /// The target channel.
     pub channel: String,
-    /// The conversation.
     pub conversation: ConversationId,
-    /// The turn that gave it.
+    /// The turn that produced the answer.
     pub turn: Option<TurnId>,
     /// The message it answers.
     pub in_reply_to: Option<MessageId>,
-    /// What the bridge gets.
+    /// The JSON body sent to the bridge.
     pub body: Value,
-    /// When it was noted.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it is tried next.
+    /// When the next attempt is due.
     pub due_at: Timestamp,
-    /// How often it was tried.
+    /// How many attempts were made.
     pub attempts: u64,
-    /// When it was taken.
+    /// When the bridge accepted it.
     pub delivered_at: Option<Timestamp>,
-    /// When it was given up.
+    /// When sending was given up.
     pub gave_up_at: Option<Timestamp>,
-    /// What went wrong last.
+    /// The last error.
     pub error: Option<String>,
 }
 
@@ -92,18 +89,12 @@ macro_rules! columns {
 use columns;
 
 impl Store {
-    /// Notes that an answer is to be sent. Says whether that is news.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Adds a delivery. Returns whether it is new.
     pub async fn add_delivery(&self, new: NewDelivery) -> Result<bool, StoreError> {
         self.run(Add(new)).await
     }
 
-    /// At most `limit` of them, the newest first, older than number `before`.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// At most `limit` deliveries with numbers below `before`, the newest first.
     pub async fn deliveries(&self, before: Option<u64>, limit: u64) -> Result<Vec<Delivery>, StoreError> {
         self.run(List { before, limit }).await
     }

@@ -1,6 +1,8 @@
-//! What both engines can do: run an [`Operation`] in one transaction. The SQL is written once, in the words both
-//! understand, with `?1` for the first value; what they don't share (locks, clocks, announcements) has a method each.
+//! The interface of both engines: run an [`Operation`] in one transaction. SQL is written once, in the common subset
+//! of both dialects, with the placeholders `?1`, `?2`… Differences (locks, clocks, notifications) are methods of
+//! [`Sql`].
 
+pub(crate) mod migrations;
 pub(crate) mod postgres;
 mod row;
 pub(crate) mod sqlite;
@@ -11,77 +13,76 @@ use std::future::Future;
 use foreword_core::id::NodeId;
 use foreword_core::timestamp::Timestamp;
 
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::error::StoreError;
 
 pub(crate) use row::{FromValue, Row};
 pub(crate) use value::Value;
 
-/// Whether an operation writes.
+/// The access mode of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Looks only; sees one moment of the database.
+    /// Read-only, on one snapshot.
     Read,
-    /// Writes; all of it or nothing, and durable before the caller is told.
+    /// Read-write. The commit is durable before the caller gets the result.
     Write,
 }
 
-/// Something done in one transaction. It can be run again when the engine asks for that (a deadlock, a lost connection),
-/// so it holds what it needs and keeps nothing from an earlier attempt.
+/// The work of one transaction. The engine may run it again after a deadlock or a lost connection, so it owns its
+/// inputs and keeps no state between attempts.
 pub(crate) trait Operation: Send + Sync + 'static {
-    /// What it gives.
+    /// The result.
     type Output: Send + 'static;
-    /// Whether it writes.
+    /// The access mode.
     const ACCESS: Access;
 
-    /// Does it.
+    /// Runs the statements.
     fn run<S: Sql>(&self, sql: &mut S) -> impl Future<Output = Result<Self::Output, StoreError>> + Send;
 }
 
-/// A transaction that is under way. Values are numbered `?1`, `?2` … in the SQL of both engines.
+/// An open transaction. Placeholders are `?1`, `?2` … for both engines.
 pub(crate) trait Sql: Send {
-    /// Runs a statement that gives no rows, and says how many it touched.
+    /// Runs a statement without result rows. Returns the number of affected rows.
     fn execute(
         &mut self,
         sql: &'static str,
         values: &[Value],
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// Runs a statement that gives rows.
+    /// Runs a statement and returns its rows.
     fn query(
         &mut self,
         sql: &'static str,
         values: &[Value],
     ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send;
 
-    /// Inserts many rows at once; `insert` is the statement up to and without `VALUES`.
+    /// Inserts many rows; `insert` is the statement without `VALUES`.
     fn insert_many(
         &mut self,
         insert: &'static str,
         rows: &[Vec<Value>],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Waits until nobody else holds `name`, and holds it until the end of the transaction. Take at most one, and
-    /// before the first read that depends on it.
+    /// Takes the lock `name` until the end of the transaction; waits if another transaction holds it. Take at most
+    /// one, and before the first read that depends on it.
     fn lock(&mut self, name: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// The clock that leases go by: the database's own where several machines share it, else the caller's.
+    /// The clock for leases: the database's if several machines share it, else the caller's.
     fn clock(&mut self, caller: Timestamp) -> impl Future<Output = Result<Timestamp, StoreError>> + Send;
 
-    /// Whether the process that called itself `node` is known to have ended without a word. Only where all processes are on
-    /// one machine; elsewhere its lease has to run out.
+    /// Whether the process of `node` is known to have crashed. Only possible if all processes are on one machine;
+    /// otherwise its lease must expire.
     fn is_dead(&mut self, _node: &NodeId) -> bool {
         false
     }
 
-    /// Tells whoever listens, on every node, once the transaction is durable.
-    fn announce(&mut self, change: Change) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// Notifies the subscribers on every node after the commit.
+    fn announce(&mut self, change: StoreChange) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Lets what follows in this transaction take longer than anything on a caller's way may: work over everything there
-    /// is.
-    fn unhurried(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// Raises the statement timeout for the rest of the transaction, for work on whole tables.
+    fn allow_long_statements(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// The first row, if there is one.
+    /// The first row, if any.
     fn query_optional(
         &mut self,
         sql: &'static str,
@@ -91,7 +92,7 @@ pub(crate) trait Sql: Send {
     }
 }
 
-/// The values of a statement, in order.
+/// The parameter values of a statement, in order.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { &[$($crate::engine::Value::from($value)),*] };
 }

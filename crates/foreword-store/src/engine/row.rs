@@ -1,28 +1,28 @@
-//! A row on its way out of the database. What can't be understood is an error that names the column, never a guess.
+//! A result row. A value of an unexpected type is an error that names the column.
 
 use std::str::FromStr;
 
 use super::Value;
 use crate::error::StoreError;
 
-/// One row of an answer; columns are numbered from 0, in the order of the `SELECT`.
+/// A result row. Columns are numbered from 0 in the order of the `SELECT`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row(pub(crate) Vec<Value>);
 
 impl Row {
-    /// The value of a column.
+    /// Reads a column.
     pub(crate) fn get<T: FromValue>(&self, column: usize) -> Result<T, StoreError> {
         let value = self.value(column);
         T::from_value(value).ok_or_else(|| unreadable::<T>(column, value))
     }
 
-    /// The value of a column of text that is written form of something: an id, a time, a trust, a hash.
+    /// Reads a text column and parses it: an id, a time, a trust, a hash.
     pub(crate) fn parse<T: FromStr>(&self, column: usize) -> Result<T, StoreError> {
         let value = self.value(column);
         value.text().and_then(|text| text.parse().ok()).ok_or_else(|| unreadable::<T>(column, value))
     }
 
-    /// The same for a column that may be empty.
+    /// Same, for a nullable column.
     pub(crate) fn parse_optional<T: FromStr>(&self, column: usize) -> Result<Option<T>, StoreError> {
         match self.value(column) {
             Value::Null => Ok(None),
@@ -30,14 +30,14 @@ impl Row {
         }
     }
 
-    /// The value of a column of JSON.
+    /// Reads a JSON column.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, column: usize) -> Result<T, StoreError> {
         let value = self.value(column);
         let parsed = value.text().and_then(|text| serde_json::from_str(text).ok());
         parsed.ok_or_else(|| unreadable::<T>(column, value))
     }
 
-    /// The text of a column, without a copy.
+    /// Borrows the text of a column.
     pub(crate) fn text(&self, column: usize) -> Result<&str, StoreError> {
         let value = self.value(column);
         value.text().ok_or_else(|| unreadable::<&str>(column, value))
@@ -49,7 +49,7 @@ impl Row {
 }
 
 fn unreadable<T>(column: usize, value: &Value) -> StoreError {
-    // Only the kind of what was found: its text may be anybody's.
+    // Names only the type: the value may be private.
     let found = match value {
         Value::Null => "nothing",
         Value::Int(_) => "a whole number",
@@ -61,9 +61,9 @@ fn unreadable<T>(column: usize, value: &Value) -> StoreError {
     }
 }
 
-/// What a column can be read as.
+/// A type that a column can be read as.
 pub(crate) trait FromValue: Sized {
-    /// The value, if it is one.
+    /// Converts the value if the type matches.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -98,7 +98,7 @@ impl FromValue for f64 {
     fn from_value(value: &Value) -> Option<Self> {
         match value {
             Value::Real(number) => Some(*number),
-            // SQLite gives a whole number back as one.
+            // SQLite may return a whole number as an integer.
             #[expect(clippy::cast_precision_loss, reason = "costs are far below 2^53")]
             Value::Int(number) => Some(*number as Self),
             _ => None,

@@ -1,4 +1,4 @@
-//! A value on its way into the database.
+//! A value for a statement parameter.
 
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::text::ContentHash;
@@ -6,16 +6,15 @@ use foreword_prompt::trust::Trust;
 
 use crate::error::StoreError;
 
-/// What a column can hold.
+/// A column value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
-    /// Nothing.
+    /// SQL `NULL`.
     Null,
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A number.
+    /// A float.
     Real(f64),
-    /// A text.
     Text(String),
 }
 
@@ -29,7 +28,7 @@ impl Value {
     }
 }
 
-/// Whether every value can be stored by both engines: Postgres has no text with a zero byte, so neither has SQLite.
+/// Fails if a text contains a zero byte, which Postgres can't store; SQLite must behave the same.
 pub(crate) fn storable(values: &[Value]) -> Result<(), StoreError> {
     let zero = |value: &Value| matches!(value, Value::Text(text) if text.contains('\0'));
     if values.iter().any(zero) { Err(StoreError::ZeroByte) } else { Ok(()) }
@@ -47,7 +46,7 @@ impl From<u32> for Value {
     }
 }
 
-/// Counts are far below the largest number a column holds; one that is not becomes that number.
+/// Counts are far below the maximum; a larger one saturates.
 impl From<u64> for Value {
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
@@ -66,7 +65,7 @@ impl From<f64> for Value {
     }
 }
 
-/// Neither engine has a truth value of its own that the other has too.
+/// The engines have no common boolean type.
 impl From<bool> for Value {
     fn from(truth: bool) -> Self {
         Self::Int(truth.into())

@@ -1,34 +1,34 @@
-//! A frozen prompt in the form it is stored: its text, and what a report and a cache plan say of it. The layers
-//! themselves are not here: they are the blueprint's, which may be another one by now.
+//! The stored form of a frozen prompt: its text, and the metadata for reports and cache plans. It does not refer to
+//! the blueprint's layers, because the blueprint may have changed.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use foreword_prompt::cut::Cut;
 use foreword_prompt::layer::{Authority, Stability};
-use foreword_prompt::prompt::{Block, CacheClass, Frozen, Segment, Status};
+use foreword_prompt::prompt::{Block, CacheClass, Frozen, Segment, SegmentStatus};
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
 use serde::{Deserialize, Serialize};
 
-/// The part of a prompt that does not change within an epoch.
+/// The part of a prompt that stays constant within an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrozenPrompt {
     /// The text, as the model reads it.
     pub text: Arc<str>,
-    /// What it weighs.
+    /// Its size in tokens.
     pub tokens: u64,
-    /// Its blocks; a cache breakpoint can go behind each.
+    /// Its blocks; a cache breakpoint can follow each.
     pub blocks: Vec<FrozenBlock>,
     /// Its layers, in physical order.
     pub layers: Vec<FrozenLayer>,
 }
 
 impl FrozenPrompt {
-    /// The words of one of its layers with their heading, without the separator before them. Nothing, if it is a layer
-    /// of another prompt.
+    /// The text of one layer with its heading, without the separator before it. `None` if the layer is not in this
+    /// prompt.
     #[must_use]
-    pub fn words(&self, layer: &FrozenLayer) -> &str {
+    pub fn text_of(&self, layer: &FrozenLayer) -> &str {
         self.text.get(layer.range.start.saturating_add(layer.separator)..layer.range.end).unwrap_or_default()
     }
 }
@@ -44,16 +44,16 @@ impl From<&Frozen> for FrozenPrompt {
     }
 }
 
-/// A stretch of frozen text that the provider can cache as one.
+/// A section of frozen text that the provider can cache as a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrozenBlock {
-    /// How long it stays the same.
+    /// How stable it is.
     pub class: CacheClass,
-    /// Its bytes in the text.
+    /// Its byte range in the text.
     pub range: Range<usize>,
-    /// The layers in it.
+    /// The ids of its layers.
     pub layers: Vec<String>,
-    /// What it weighs.
+    /// Its size in tokens.
     pub tokens: u64,
 }
 
@@ -68,32 +68,31 @@ impl From<&Block> for FrozenBlock {
     }
 }
 
-/// A layer as it stands in a frozen text.
+/// A layer in a frozen text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrozenLayer {
-    /// Its name.
     pub id: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: String,
     /// Which layer wins a conflict.
     pub authority: Authority,
-    /// How long its bytes stay the same.
+    /// How stable its bytes are.
     pub stability: Stability,
-    /// Who may see it.
+    /// The minimum trust for seeing it.
     pub trust: Trust,
-    /// The kind of source its text came from.
+    /// The kind of its source.
     pub source: String,
     /// The file or built-in text it came from.
     pub origin: Option<String>,
-    /// What became of it.
-    pub status: Status,
-    /// Its bytes in the text, separator and heading included.
+    /// Whether it was included, cut or omitted.
+    pub status: SegmentStatus,
+    /// Its byte range in the text, including separator and heading.
     pub range: Range<usize>,
-    /// How many of its first bytes are the separator before it.
+    /// The length of the separator at its start.
     pub separator: usize,
-    /// What it weighs.
+    /// Its size in tokens.
     pub tokens: u64,
-    /// The name of its bytes.
+    /// The hash of its bytes.
     pub hash: ContentHash,
     /// What was cut out of it.
     pub cut: Option<Cut>,

@@ -1,10 +1,9 @@
-//! The frozen prompts of conversations: read, reused, opened anew.
+//! Epochs: the frozen prompts of conversations.
 //!
-//! A conversation has one line of epochs, numbered from 1. Each belongs to one trust, and the last is the one in force,
-//! at that trust and at no other. So when trust falls, a new epoch opens, always; and when it comes back, a new one opens
-//! too: the prompt that was in force before the fall is not taken up again, because what was said in between was said on
-//! another one. That costs a row, not a text: frozen texts are stored once for each content, and one that reads as it
-//! did before is still what the provider has in its cache.
+//! A conversation's epochs are numbered from 1. Each belongs to one trust. The newest epoch is the current one, and
+//! only at its own trust. When trust changes in either direction, a new epoch opens: an earlier prompt is never
+//! reused, because the messages since then were written under another one. That costs a row, not a text: identical
+//! texts are stored once, and the provider's cache still matches them.
 
 mod frozen;
 mod open;
@@ -20,53 +19,49 @@ use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
 
 use crate::error::StoreError;
-use crate::openings::Opening;
 use crate::store::Store;
 
 pub use frozen::{FrozenBlock, FrozenLayer, FrozenPrompt};
-pub(crate) use open::{drop_unused_texts, open_or_reuse, texts_of};
+pub(crate) use open::{Open, drop_unused_texts, open_or_reuse, reusable, texts_of};
 pub(crate) use read::{newest, numbered};
 
-/// What is asked on the way of a turn, for the test that none of it grows with the number of conversations.
+/// The statements of a turn, for the test that no query scans all conversations.
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[&str] =
     &[read::NEWEST, read::NUMBERED, read::ALL, open::TEXTS_OF, open::DROP_UNUSED];
 
-/// A prompt as it would be frozen now, for a conversation that may have one already.
+/// The prompt that would be frozen now. The conversation may have one already.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposed {
-    /// The conversation.
+pub struct ProposedEpoch {
     pub conversation: ConversationId,
-    /// The prompt.
     pub prompt: FrozenPrompt,
-    /// What it was built from, the trust included.
+    /// What it was built from, including the trust.
     pub dependencies: Dependencies,
-    /// What happens at this turn besides the turn itself.
+    /// Events of this turn that affect the decision, such as a compaction.
     pub circumstances: Circumstances,
-    /// The versions of the mutable layers in it, by name.
+    /// The versions of its mutable layers, by name.
     pub layer_versions: BTreeMap<String, u64>,
-    /// The version of the stored template, if it was built from that.
+    /// The version of the stored template, if it was built from one.
     pub template_version: Option<u64>,
-    /// When.
+    /// The current time.
     pub at: Timestamp,
 }
 
-/// What is known of an epoch besides its text.
+/// The metadata of an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpochInfo {
-    /// Its place among the conversation's epochs; the first is 1.
+    /// Its number in the conversation, from 1.
     pub number: u64,
-    /// Who may see it.
     pub trust: Trust,
-    /// The name of the frozen bytes.
+    /// The hash of the frozen bytes.
     pub fingerprint: ContentHash,
-    /// One name for everything it was built from.
+    /// A hash of everything it was built from.
     pub built_from: ContentHash,
     /// Why it was opened.
     pub reason: Reason,
-    /// What it weighs.
+    /// Its size in tokens.
     pub tokens: u64,
-    /// The versions of the mutable layers in it, by name.
+    /// The versions of its mutable layers, by name.
     pub layer_versions: BTreeMap<String, u64>,
     /// The version of the stored template it was built from.
     pub template_version: Option<u64>,
@@ -74,10 +69,10 @@ pub struct EpochInfo {
     pub opened_at: Timestamp,
 }
 
-/// An epoch, with the text as it was frozen.
+/// An epoch with its frozen text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEpoch {
-    /// What is known of it.
+    /// Its metadata.
     pub info: EpochInfo,
     /// The prompt, byte for byte.
     pub prompt: FrozenPrompt,
@@ -85,22 +80,21 @@ pub struct StoredEpoch {
     pub dependencies: Dependencies,
 }
 
-/// The epoch that a turn is to run on.
+/// The epoch for a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InForce {
-    /// The one that was there, with the same bytes.
+pub enum CurrentEpoch {
+    /// The existing epoch, with the same bytes.
     Reused {
-        /// The epoch.
         epoch: StoredEpoch,
-        /// The names of the texts that would read differently now; the model is told in a note.
+        /// The names of the texts that have changed since. A note informs the model.
         drifted: Vec<Arc<str>>,
     },
-    /// A new one; its reason is in it.
+    /// A new epoch; it contains the reason.
     Opened(StoredEpoch),
 }
 
-impl InForce {
-    /// The epoch, whichever way.
+impl CurrentEpoch {
+    /// The epoch in either case.
     #[must_use]
     pub fn epoch(&self) -> &StoredEpoch {
         match self {
@@ -108,7 +102,7 @@ impl InForce {
         }
     }
 
-    /// The epoch alone.
+    /// The epoch in either case.
     #[must_use]
     pub fn into_epoch(self) -> StoredEpoch {
         match self {
@@ -118,8 +112,8 @@ impl InForce {
 }
 
 impl Store {
-    /// The epoch to run a turn on: the one in force if it may be used again, else `proposed` as the next one. Of several
-    /// who ask at once, one opens it and the others get that one.
+    /// The epoch for a turn: the current one if it may be reused, else `proposed` becomes the next one. Of several
+    /// concurrent callers, one opens it and the others get the same one.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -127,7 +121,7 @@ impl Store {
     /// # use foreword_core::id::ConversationId;
     /// # use foreword_prompt::epoch::{Circumstances, Dependencies, HardDependencies, Reason};
     /// # use foreword_prompt::{text::ContentHash, trust::Trust};
-    /// # use foreword_store::epochs::{FrozenPrompt, InForce, Proposed};
+    /// # use foreword_store::epochs::{FrozenPrompt, CurrentEpoch, ProposedEpoch};
     /// # use foreword_store::{conversations::NewConversation, location::Location, store::Store};
     /// # let folder = tempfile::tempdir()?;
     /// # let at: foreword_core::timestamp::Timestamp = "2026-11-16T08:00:00Z".parse()?;
@@ -137,47 +131,36 @@ impl Store {
     /// # let hard = HardDependencies { trust: Trust::Full, agent: "a".into(), blueprint: "b".into(), cwd: "/".into(),
     /// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into(), personal_to: None,
     /// #     session_instructions: None, context: None };
-    /// # let built = |text: &str| Proposed { conversation: conversation.clone(),
+    /// # let built = |text: &str| ProposedEpoch { conversation: conversation.clone(),
     /// #     prompt: FrozenPrompt { text: text.into(), tokens: 3, blocks: vec![], layers: vec![] },
     /// #     dependencies: Dependencies { hard: hard.clone(), soft: [("soul".into(), ContentHash::of(text))].into() },
     /// #     circumstances: Circumstances::default(), layer_versions: Default::default(), template_version: None, at };
     /// let first = store.epoch_for(built("You are kind.")).await?;
     /// assert_eq!(first.epoch().info.reason, Reason::FirstTurn);
     ///
-    /// // The file is edited: the conversation goes on with what was frozen, and the model can be told.
+    /// // After an edit of the file the conversation keeps the frozen prompt, and a note informs the model.
     /// let later = store.epoch_for(built("You are strict.")).await?;
-    /// let InForce::Reused { epoch, drifted } = later else { panic!("opened") };
+    /// let CurrentEpoch::Reused { epoch, drifted } = later else { panic!("opened") };
     /// assert_eq!((&*epoch.prompt.text, &*drifted[0]), ("You are kind.", "soul"));
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// If there is no such conversation, the text in force is damaged, or it can't be written.
-    pub async fn epoch_for(&self, proposed: Proposed) -> Result<InForce, StoreError> {
+    pub async fn epoch_for(&self, proposed: ProposedEpoch) -> Result<CurrentEpoch, StoreError> {
         let proposed = Arc::new(proposed);
-        // Most turns change nothing, and need not wait for those who write.
+        // Most turns reuse the epoch and need no write transaction.
         match self.run(open::Reuse(Arc::clone(&proposed))).await? {
             Some(reused) => Ok(reused),
             None => self.run(open::Open(proposed)).await,
         }
     }
 
-    /// The same for somebody who has read the conversation already: what is there is not read again.
+    /// The current epoch at `trust` for `person`. `None` if nothing is frozen yet, it is frozen for another trust, or
+    /// it contains another person's private text.
     ///
     /// # Errors
-    /// As [`Store::epoch_for`].
-    pub async fn epoch_after(&self, opening: Opening, proposed: Proposed) -> Result<InForce, StoreError> {
-        match open::reusable(opening.epoch, &proposed)? {
-            Some(reused) => Ok(reused),
-            None => self.run(open::Open(Arc::new(proposed))).await,
-        }
-    }
-
-    /// The epoch in force at `trust` for `person`, or `None` if there is none: nothing is frozen yet, or it is frozen for
-    /// another trust, or it holds what is another person's alone.
-    ///
-    /// # Errors
-    /// If its text is not what was frozen, or it can't be read.
+    /// If its text is damaged, or the database can't be read.
     pub async fn epoch(
         &self,
         conversation: &ConversationId,
@@ -187,11 +170,11 @@ impl Store {
         self.run(read::InForceAt(conversation.clone(), trust, person.map(str::to_owned))).await
     }
 
-    /// The newest epoch of a conversation, whatever its trust, or `None` if nothing is frozen yet. For whoever looks at all
-    /// conversations; a turn asks for one that it may have.
+    /// The newest epoch of a conversation at any trust, or `None` if nothing is frozen yet. For reports; turns use
+    /// [`Store::epoch`].
     ///
     /// # Errors
-    /// If its text is not what was frozen, or it can't be read.
+    /// If its text is damaged, or the database can't be read.
     pub async fn newest_epoch(
         &self,
         conversation: &ConversationId,
@@ -199,10 +182,10 @@ impl Store {
         self.run(read::Newest(conversation.clone())).await
     }
 
-    /// One epoch of a conversation, in force or not.
+    /// One epoch of a conversation, current or not.
     ///
     /// # Errors
-    /// If there is no such epoch, its text is not what was frozen, or it can't be read.
+    /// If there is no such epoch, its text is damaged, or the database can't be read.
     pub async fn epoch_number(
         &self,
         conversation: &ConversationId,
@@ -212,9 +195,6 @@ impl Store {
     }
 
     /// All epochs of a conversation, the oldest first.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub async fn epochs(&self, conversation: &ConversationId) -> Result<Vec<EpochInfo>, StoreError> {
         self.run(read::All(conversation.clone())).await
     }

@@ -1,4 +1,4 @@
-//! Opening epochs, and keeping each frozen text once, for as long as somebody uses it.
+//! Opens epochs. Stores each distinct frozen text once, and deletes it when no epoch uses it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,71 +9,71 @@ use foreword_prompt::text::ContentHash;
 use serde::Serialize;
 
 use super::read::newest;
-use super::{EpochInfo, InForce, Proposed, StoredEpoch};
-use crate::changes::Change;
-use crate::conversations;
+use super::{CurrentEpoch, EpochInfo, ProposedEpoch, StoredEpoch};
+use crate::changes::StoreChange;
+use crate::conversation_lock;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
-/// The epoch in force, if it may be used again.
-pub(super) struct Reuse(pub(super) Arc<Proposed>);
+/// Returns the current epoch if it may be reused.
+pub(super) struct Reuse(pub(super) Arc<ProposedEpoch>);
 
 impl Operation for Reuse {
-    type Output = Option<InForce>;
+    type Output = Option<CurrentEpoch>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<InForce>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<CurrentEpoch>, StoreError> {
         reusable(newest(sql, &self.0.conversation).await?, &self.0)
     }
 }
 
-/// The newest epoch, if it may be used again.
-pub(super) fn reusable(
+/// The newest epoch, if it may be reused.
+pub(crate) fn reusable(
     newest: Option<StoredEpoch>,
-    proposed: &Proposed,
-) -> Result<Option<InForce>, StoreError> {
+    proposed: &ProposedEpoch,
+) -> Result<Option<CurrentEpoch>, StoreError> {
     let Some(epoch) = newest else { return Ok(None) };
     match decide(Some(&epoch.dependencies), &proposed.dependencies, proposed.circumstances) {
         Decision::Reuse { drifted } => {
-            Ok(Some(InForce::Reused { epoch: epoch.verified(&proposed.conversation)?, drifted }))
+            Ok(Some(CurrentEpoch::Reused { epoch: epoch.verified(&proposed.conversation)?, drifted }))
         }
         Decision::Open(_) => Ok(None),
     }
 }
 
-/// The epoch in force if it may be used again, else a new one.
-pub(super) struct Open(pub(super) Arc<Proposed>);
+/// Returns the current epoch if it may be reused, else opens one.
+pub(crate) struct Open(pub(crate) Arc<ProposedEpoch>);
 
 impl Operation for Open {
-    type Output = InForce;
+    type Output = CurrentEpoch;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<InForce, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<CurrentEpoch, StoreError> {
         let proposed = &*self.0;
-        conversations::lock(sql, &proposed.conversation).await?;
-        conversations::must_exist(sql, &proposed.conversation).await?;
+        conversation_lock::lock(sql, &proposed.conversation).await?;
+        conversation_lock::must_exist(sql, &proposed.conversation).await?;
         let opened = open_or_reuse(sql, proposed, proposed.circumstances).await?;
-        if matches!(opened, InForce::Opened(_)) {
-            sql.announce(Change::Conversation(proposed.conversation.clone())).await?;
+        if matches!(opened, CurrentEpoch::Opened(_)) {
+            sql.announce(StoreChange::Conversation(proposed.conversation.clone())).await?;
         }
         Ok(opened)
     }
 }
 
-/// Decides, and opens an epoch if that is the decision. The caller holds the conversation's lock.
+/// Decides whether to reuse or open, and opens an epoch if needed. The caller holds the conversation's lock.
 pub(crate) async fn open_or_reuse<S: Sql>(
     sql: &mut S,
-    proposed: &Proposed,
+    proposed: &ProposedEpoch,
     circumstances: Circumstances,
-) -> Result<InForce, StoreError> {
+) -> Result<CurrentEpoch, StoreError> {
     let newest = newest(sql, &proposed.conversation).await?;
     let current = newest.as_ref().map(|epoch| &epoch.dependencies);
     match (decide(current, &proposed.dependencies, circumstances), newest) {
         (Decision::Reuse { drifted }, Some(epoch)) => {
-            Ok(InForce::Reused { epoch: epoch.verified(&proposed.conversation)?, drifted })
+            Ok(CurrentEpoch::Reused { epoch: epoch.verified(&proposed.conversation)?, drifted })
         }
         (Decision::Reuse { .. }, None) => open(sql, proposed, 1, Reason::FirstTurn).await,
-        // A damaged text is no obstacle here: it is not read any more.
+        // A damaged text does not matter here: it is replaced.
         (Decision::Open(reason), newest) => {
             let number = newest.map_or(1, |epoch| epoch.info.number + 1);
             open(sql, proposed, number, reason).await
@@ -83,10 +83,10 @@ pub(crate) async fn open_or_reuse<S: Sql>(
 
 async fn open<S: Sql>(
     sql: &mut S,
-    proposed: &Proposed,
+    proposed: &ProposedEpoch,
     number: u64,
     reason: Reason,
-) -> Result<InForce, StoreError> {
+) -> Result<CurrentEpoch, StoreError> {
     let epoch = StoredEpoch {
         info: EpochInfo {
             number,
@@ -103,7 +103,7 @@ async fn open<S: Sql>(
         dependencies: proposed.dependencies.clone(),
     };
     insert(sql, &proposed.conversation, &epoch).await?;
-    Ok(InForce::Opened(epoch))
+    Ok(CurrentEpoch::Opened(epoch))
 }
 
 async fn insert<S: Sql>(
@@ -112,8 +112,7 @@ async fn insert<S: Sql>(
     epoch: &StoredEpoch,
 ) -> Result<(), StoreError> {
     let StoredEpoch { info, prompt, dependencies } = epoch;
-    // A text that is there is held until we are done, so that nobody deletes it in between; one that is damaged is put
-    // right.
+    // The upsert locks an existing text against deletion until the commit, and repairs a damaged one.
     sql.execute(
         "INSERT INTO texts (hash, text) VALUES (?1, ?2)
          ON CONFLICT (hash) DO UPDATE SET text = excluded.text WHERE texts.text <> excluded.text",
@@ -149,8 +148,7 @@ fn to_json(part: &impl Serialize) -> Result<String, StoreError> {
         .map_err(|error| StoreError::Unreadable { what: format!("a part of an epoch: {error}") })
 }
 
-/// The frozen texts that a conversation uses. They come in order, so that two who wait for several don't wait for each
-/// other.
+/// The hashes of a conversation's frozen texts, sorted, so that two transactions that lock several don't deadlock.
 pub(crate) async fn texts_of<S: Sql>(
     sql: &mut S,
     conversation: &ConversationId,
@@ -169,7 +167,7 @@ pub(crate) async fn drop_unused_texts<S: Sql>(
     texts: &BTreeSet<ContentHash>,
 ) -> Result<(), StoreError> {
     for hash in texts {
-        // Waits for whoever is opening an epoch with this text, so that the next statement sees that epoch.
+        // Waits for transactions that open an epoch with this text, so that the next statement sees that epoch.
         sql.execute("UPDATE texts SET hash = hash WHERE hash = ?1", values![*hash]).await?;
         sql.execute(DROP_UNUSED, values![*hash]).await?;
     }

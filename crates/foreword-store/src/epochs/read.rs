@@ -1,4 +1,4 @@
-//! Reading epochs. A text is given out only if it still is what was frozen.
+//! Reads epochs. Verifies the hash of a text before returning it.
 
 use foreword_core::id::ConversationId;
 use foreword_prompt::text::ContentHash;
@@ -84,7 +84,7 @@ impl Operation for All {
     }
 }
 
-/// The epoch of that number.
+/// The epoch with that number.
 pub(crate) async fn numbered<S: Sql>(
     sql: &mut S,
     conversation: &ConversationId,
@@ -96,7 +96,7 @@ pub(crate) async fn numbered<S: Sql>(
     }
 }
 
-/// The newest epoch, whatever its trust. Its text has not been looked at yet.
+/// The newest epoch at any trust. Its text is not verified yet.
 pub(crate) async fn newest<S: Sql>(
     sql: &mut S,
     conversation: &ConversationId,
@@ -105,7 +105,7 @@ pub(crate) async fn newest<S: Sql>(
 }
 
 impl StoredEpoch {
-    /// Itself, if its text still is what was frozen.
+    /// Fails if the text does not match its hash.
     pub(super) fn verified(self, conversation: &ConversationId) -> Result<Self, StoreError> {
         if ContentHash::of(&self.prompt.text) == self.info.fingerprint {
             return Ok(self);

@@ -1,5 +1,5 @@
-//! What calls to models came to, by whom and over which time. Led by the index of types, so that only calls are looked
-//! at; a day is a range of time here, because where a day begins is not for a database to know.
+//! Sums of model call costs by conversation, user, model, agent and time. Uses the index on event types, so that only
+//! calls are read. A day is passed as a time range, because the database does not know the time zone.
 
 use foreword_core::cost_sum::CostSum;
 use foreword_core::timestamp::Timestamp;
@@ -8,40 +8,37 @@ use crate::engine::{Access, Operation, Row, Sql, Value};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// What costs are told apart by.
+/// What costs are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostBy {
     /// The conversation.
     Session,
-    /// The user.
     User,
-    /// The model.
     Model,
-    /// The agent.
     Agent,
 }
 
-/// Whose calls; what is not said is not asked.
+/// Which calls to sum; `None` matches all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CostFilter {
-    /// Of this conversation.
+    /// Calls of this conversation.
     pub session: Option<String>,
-    /// Of this user.
+    /// Calls of this user.
     pub user: Option<String>,
-    /// Of whoever is not known.
+    /// Calls without a known user.
     pub nobody_known: bool,
-    /// Of this agent.
+    /// Calls of this agent.
     pub agent: Option<String>,
-    /// Not before.
+    /// At or after this time.
     pub since: Option<Timestamp>,
-    /// Before.
+    /// Before this time.
     pub until: Option<Timestamp>,
 }
 
 impl CostFilter {
     fn values(&self, since: Option<Timestamp>, until: Option<Timestamp>) -> Vec<Value> {
         vec![
-            // An empty text is before all times.
+            // An empty string sorts before all times.
             since.map(|at| at.to_string()).unwrap_or_default().into(),
             until.unwrap_or_else(|| Timestamp::from_micros(i64::MAX)).into(),
             self.session.as_deref().into(),
@@ -53,10 +50,10 @@ impl CostFilter {
 }
 
 impl Store {
-    /// What the calls that pass `filter` came to.
+    /// The sum of the calls that pass `filter`.
     ///
     /// # Errors
-    /// If it can't be read.
+    /// If the database can't be read.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -80,10 +77,7 @@ impl Store {
         Ok(sums.into_iter().next().unwrap_or_default())
     }
 
-    /// The same for each time from one of `bounds` to the next, as of one moment. The times of `filter` do not count.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The sums for each interval between consecutive `bounds`, from one snapshot. Ignores the times of `filter`.
     pub async fn cost_between(
         &self,
         bounds: &[Timestamp],
@@ -93,10 +87,7 @@ impl Store {
         self.run(Ranges { filter, ranges }).await
     }
 
-    /// The same, told apart; in no order that could be relied on. What has no name of that kind stands under none.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The sums per group, in no defined order. Calls without a value for the group are under `None`.
     pub async fn cost_by(
         &self,
         by: CostBy,
@@ -106,7 +97,7 @@ impl Store {
     }
 }
 
-/// What is summed up; cast because one engine gives a sum of whole numbers another type than the numbers have.
+/// The summed columns; cast because Postgres sums integers as `numeric`.
 macro_rules! sums {
     () => {
         "COUNT(*), COUNT(CASE WHEN event_type = 'api_error' THEN 1 END), COUNT(DISTINCT turn_id),
@@ -189,10 +180,10 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
-    use crate::migrations::MIGRATIONS;
+    use crate::engine::migrations::MIGRATIONS;
 
     #[test]
-    fn sums_look_at_calls_alone() {
+    fn cost_sums_read_calls_only() {
         let connection = Connection::open_in_memory().unwrap();
         for part in MIGRATIONS.iter().flat_map(|migration| migration.sqlite) {
             connection.execute_batch(part).unwrap();

@@ -1,4 +1,4 @@
-//! All events that pass a filter, a page at a time: a million of them need no more memory than a thousand.
+//! Exports all events that pass a filter, page by page, with constant memory.
 
 use foreword_core::event::StoredEvent;
 
@@ -6,11 +6,10 @@ use super::filter::{EventFilter, EventKey, EventPage};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// How many events are read at once.
+/// Events per page.
 const PAGE: u64 = 1_000;
 
-/// The events that had been written when the export began, the oldest first. What is written or pruned meanwhile does
-/// not disturb it.
+/// The events that existed when the export began, the oldest first. Concurrent writes and pruning don't affect it.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -42,11 +41,8 @@ pub struct EventExport {
 
 impl Store {
     /// Begins an export of the events that pass `filter`.
-    ///
-    /// # Errors
-    /// If the store can't be read.
     pub async fn export_events(&self, mut filter: EventFilter) -> Result<EventExport, StoreError> {
-        // Without an end, whoever writes while we read could keep us busy for ever.
+        // Without an upper limit, concurrent writers could keep the export going forever.
         let newest = self.newest_event_id().await?;
         filter.written_up_to = Some(filter.written_up_to.map_or(newest, |given| given.min(newest)));
         Ok(EventExport { store: self.clone(), filter, after: None, ended: false })
@@ -54,10 +50,10 @@ impl Store {
 }
 
 impl EventExport {
-    /// The next events, or `None` when there are no more.
+    /// The next page, or `None` at the end.
     ///
     /// # Errors
-    /// If they can't be read. The same page can then be asked for again.
+    /// If the database can't be read. The call can be repeated.
     pub async fn next_page(&mut self) -> Result<Option<Vec<StoredEvent>>, StoreError> {
         if self.ended {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The queue in front of a database that misbehaves as it is told to.
+//! Tests of the queue with a fake database that fails on demand.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,14 +14,14 @@ use super::worker::Sink;
 use crate::engine::Value;
 use crate::error::StoreError;
 
-/// What the database does.
+/// The behaviour of the fake database.
 #[derive(Debug, Default)]
 struct Fake {
-    /// How the next writes fail.
+    /// The errors of the next writes.
     failures: VecDeque<StoreError>,
-    /// Refuses whatever holds this text.
+    /// Rejects events that contain this text.
     poison: Option<&'static str>,
-    /// Never answers.
+    /// Never responds.
     hangs: bool,
     rows: Vec<Vec<Value>>,
     largest: usize,
@@ -35,7 +35,7 @@ impl FakeSink {
         change(&mut self.0.lock().unwrap());
     }
 
-    /// The errors of the events that were written: in these tests, their names.
+    /// The `error` fields of the written events, which these tests use as names.
     fn names(&self) -> Vec<String> {
         let error = |row: &Vec<Value>| match &row[12] {
             Value::Text(text) => text.clone(),
@@ -97,7 +97,7 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn nothing_is_lost_and_nothing_out_of_order_while_the_database_is_away() {
+async fn events_keep_their_order_while_the_database_is_unavailable() {
     let sink = FakeSink::default();
     sink.set(|fake| fake.failures = std::iter::repeat_n(away(), 6).collect());
     let queue = start(&sink, QueueConfig { batch: 10, ..config() });
@@ -110,10 +110,10 @@ async fn nothing_is_lost_and_nothing_out_of_order_while_the_database_is_away() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_dropped_counted_and_told_of_once() {
+async fn overflowing_events_are_dropped_counted_and_reported_once() {
     let sink = FakeSink::default();
     let queue = start(&sink, QueueConfig { capacity: 8, batch: 4, ..config() });
-    // One thread: the worker can't take anything before we wait.
+    // On one thread the worker can't run before the next await.
     (0..20).for_each(|number| queue.record(event(&number.to_string())));
     assert_eq!(queue.dropped(), 12);
     soon(queue.flush()).await.unwrap();
@@ -133,7 +133,7 @@ async fn what_does_not_fit_is_dropped_counted_and_told_of_once() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_refused_takes_no_other_with_it() {
+async fn refused_event_does_not_affect_others() {
     let sink = FakeSink::default();
     sink.set(|fake| fake.poison = Some("bad"));
     let queue = start(&sink, config());
@@ -148,7 +148,7 @@ async fn an_event_that_is_refused_takes_no_other_with_it() {
 }
 
 #[tokio::test]
-async fn a_database_that_refuses_even_the_notice_makes_no_more_losses_of_it() {
+async fn refused_loss_report_is_not_counted_as_a_loss() {
     let sink = FakeSink::default();
     sink.set(|fake| fake.poison = Some("error"));
     let queue = start(&sink, config());
@@ -164,7 +164,7 @@ async fn a_database_that_refuses_even_the_notice_makes_no_more_losses_of_it() {
 }
 
 #[tokio::test]
-async fn closing_writes_what_waits() {
+async fn closing_writes_queued_events() {
     let sink = FakeSink::default();
     sink.set(|fake| fake.failures = [away(), away()].into());
     let queue = start(&sink, QueueConfig { linger: Duration::from_secs(60), ..config() });
@@ -178,7 +178,7 @@ async fn closing_writes_what_waits() {
 }
 
 #[tokio::test]
-async fn closing_gives_up_on_a_database_that_does_not_come_back_or_does_not_answer() {
+async fn closing_gives_up_on_an_unavailable_database() {
     for hangs in [false, true] {
         let sink = FakeSink::default();
         sink.set(|fake| {
@@ -187,7 +187,7 @@ async fn closing_gives_up_on_a_database_that_does_not_come_back_or_does_not_answ
         });
         let queue = start(&sink, QueueConfig { batch: 2, ..config() });
         (0..5).for_each(|number| queue.record(event(&number.to_string())));
-        // The worker is in the middle of it when we close.
+        // The worker is in the middle of a write when we close.
         tokio::time::sleep(Duration::from_millis(20)).await;
         soon(queue.close()).await;
         assert_eq!(queue.dropped(), 5);
@@ -195,7 +195,7 @@ async fn closing_gives_up_on_a_database_that_does_not_come_back_or_does_not_answ
 }
 
 #[tokio::test]
-async fn closing_does_not_wait_for_those_who_wait_for_room() {
+async fn closing_does_not_wait_for_blocked_senders() {
     let sink = FakeSink::default();
     sink.set(|fake| fake.hangs = true);
     let queue = start(&sink, QueueConfig { capacity: 1, batch: 1, ..config() });
@@ -214,7 +214,7 @@ async fn closing_does_not_wait_for_those_who_wait_for_room() {
 }
 
 #[tokio::test]
-async fn a_queue_that_is_dropped_writes_what_waits() {
+async fn dropped_queue_writes_queued_events() {
     let sink = FakeSink::default();
     let queue = start(&sink, config());
     queue.record(event("a"));
@@ -228,7 +228,7 @@ async fn a_queue_that_is_dropped_writes_what_waits() {
 }
 
 #[test]
-fn every_event_makes_a_row_that_can_be_stored() {
+fn every_event_can_be_stored() {
     let dirty = Event {
         agent_id: Some("a\0b".into()),
         user_id: Some("\0".into()),

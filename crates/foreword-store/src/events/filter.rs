@@ -1,48 +1,44 @@
-//! Which events are read, and how: each statement is led by the index that leaves the fewest rows, and pages go on from
-//! the last event seen, so that the millionth page costs what the first did.
+//! Selects events. Each statement uses the most selective index, and keyset pagination makes every page cost the
+//! same.
 
 use foreword_core::event::{Category, EventType, Level, StoredEvent, TraceId};
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::timestamp::Timestamp;
 
 use super::rows::{columns, stored_event};
-use super::{Followed, newest};
+use super::{EventTail, newest};
 use crate::engine::{Access, Operation, Row, Sql, Value, values};
 use crate::error::StoreError;
 
-/// Which events; what is not said is not asked.
+/// Which events; `None` matches all.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EventFilter {
-    /// Of this conversation.
+    /// In this conversation.
     pub session: Option<ConversationId>,
-    /// At one of these levels; at any, if there is none.
+    /// At one of these levels; empty matches all.
     pub levels: Vec<Level>,
-    /// In this part of the program.
+    /// In this category.
     pub category: Option<Category>,
-    /// Of this type.
     pub event_type: Option<EventType>,
-    /// Of this user.
     pub user: Option<String>,
     /// On this channel.
     pub channel: Option<String>,
-    /// Of this turn.
     pub turn: Option<TurnId>,
-    /// Of this trace.
     pub trace: Option<TraceId>,
-    /// Not before.
+    /// At or after this time.
     pub since: Option<Timestamp>,
-    /// Before.
+    /// Before this time.
     pub until: Option<Timestamp>,
-    /// Written no later than the event with this number.
+    /// With an id up to this one.
     pub written_up_to: Option<u64>,
 }
 
-/// The place of an event in time.
+/// The sort key of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventKey {
     /// When it happened.
     pub timestamp: Timestamp,
-    /// Its number, which tells those of one moment apart.
+    /// Its id, which orders events of the same time.
     pub id: u64,
 }
 
@@ -52,41 +48,41 @@ impl From<&StoredEvent> for EventKey {
     }
 }
 
-/// Which end to begin at.
+/// The sort order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// With what happened first.
+    /// Oldest event first.
     OldestFirst,
-    /// With what happened last.
+    /// Newest event first.
     NewestFirst,
 }
 
-/// Which part of the events that pass a filter.
+/// A page of the events that pass a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventPage {
-    /// Which end to begin at.
+    /// The sort order.
     pub order: Order,
-    /// The last event of the page before.
+    /// The last event of the previous page.
     pub after: Option<EventKey>,
-    /// How many at most.
+    /// The maximum number of events.
     pub limit: u64,
 }
 
 impl EventPage {
-    /// The newest events, the last first.
+    /// The newest events, newest first.
     #[must_use]
     pub fn newest(limit: u64) -> Self {
         Self { order: Order::NewestFirst, after: None, limit }
     }
 
-    /// The oldest events, the first first.
+    /// The oldest events, oldest first.
     #[must_use]
     pub fn oldest(limit: u64) -> Self {
         Self { order: Order::OldestFirst, after: None, limit }
     }
 }
 
-/// What an event must be to be looked at at all.
+/// The indexed condition of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lead {
     Trace,
@@ -99,7 +95,7 @@ enum Lead {
 }
 
 impl EventFilter {
-    /// What to look through; two, if that is warnings and errors, which lie apart.
+    /// The indexes to scan; two for warnings and errors, which have separate index entries.
     fn leads(&self) -> &'static [Lead] {
         let bad = |level: &Level| matches!(level, Level::Warn | Level::Error);
         if self.trace.is_some() {
@@ -121,7 +117,7 @@ impl EventFilter {
         }
     }
 
-    /// The values of `conditions!`, in order.
+    /// The parameter values of `conditions!`, in order.
     fn values(&self, limit: u64) -> Vec<Value> {
         let mut values = vec![
             self.session.as_ref().into(),
@@ -133,7 +129,7 @@ impl EventFilter {
             self.trace.map(|id| id.to_string()).into(),
         ];
         let levels = if self.levels.is_empty() { &Level::ALL[..] } else { &self.levels[..] };
-        // There are four places; a level may stand in several of them.
+        // The statement has four placeholders for levels; unused ones repeat a level.
         values.extend(Level::ALL.map(|level| {
             let wanted = if levels.contains(&level) { Some(&level) } else { levels.first() };
             Value::from(wanted.map(|level| level.as_str()))
@@ -143,18 +139,18 @@ impl EventFilter {
         values
     }
 
-    /// The first moment; an empty text is before all of them.
+    /// The start of the time range; an empty string sorts before all times.
     fn first(&self) -> String {
         self.since.map(|at| at.to_string()).unwrap_or_default()
     }
 
-    /// The moment that ends it.
+    /// The end of the time range.
     fn end(&self) -> String {
         self.until.unwrap_or_else(|| Timestamp::from_micros(i64::MAX)).to_string()
     }
 }
 
-/// What is asked of every row; each value may be missing.
+/// The conditions on every row; each value may be `NULL`.
 macro_rules! conditions {
     () => {
         "(CAST(?1 AS TEXT) IS NULL OR session_id = ?1)
@@ -194,8 +190,8 @@ macro_rules! by_time {
     };
 }
 
-/// The statement for a lead and an order. Both engines use an index of some rows only where they see for themselves
-/// that the rows asked for are among them, so the words of that index stand here again.
+/// The statement for an index and an order. Both engines use a partial index only if the query repeats its condition
+/// literally.
 fn statement(lead: Lead, order: Order) -> &'static str {
     let [oldest_first, newest_first] = match lead {
         Lead::Trace => by_time!("trace_id = ?7 AND "),
@@ -221,7 +217,7 @@ impl ByTime {
     fn values(&self) -> Vec<Value> {
         let (filter, page) = (&self.filter, &self.page);
         let mut values = filter.values(page.limit);
-        // The key to go on from, or one that lies just outside of the time asked for.
+        // The key of the last event, or one just outside of the time range.
         let (outside, other_end) = match page.order {
             Order::OldestFirst => (filter.first(), filter.end()),
             Order::NewestFirst => (filter.end(), filter.first()),
@@ -264,12 +260,12 @@ pub(super) struct ByNumber {
 }
 
 impl Operation for ByNumber {
-    type Output = Followed;
+    type Output = EventTail;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Followed, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<EventTail, StoreError> {
         let newest = newest(sql).await?;
-        // SQLite begins again from 1 once everything has been pruned.
+        // SQLite restarts ids at 1 after everything has been pruned.
         let after = if newest < self.after { 0 } else { self.after };
         let select = concat!(
             "SELECT ",
@@ -284,7 +280,7 @@ impl Operation for ByNumber {
         let events = rows.iter().map(stored_event).collect::<Result<Vec<_>, _>>()?;
         let full = events.len() as u64 >= self.limit;
         let last_id = events.last().filter(|_| full).map_or(newest, |event| event.id);
-        Ok(Followed { events, last_id })
+        Ok(EventTail { events, last_id })
     }
 }
 
@@ -294,7 +290,7 @@ mod tests {
 
     use super::*;
 
-    /// How SQLite goes about a statement.
+    /// SQLite's query plan of a statement.
     fn plan(sql: &str) -> String {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("../../migrations/0001_first/sqlite/events.sql")).unwrap();
@@ -304,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_ask_is_led_by_an_index_and_sorts_nothing() {
+    fn every_filter_uses_an_index_without_sorting() {
         let expected = [
             (Lead::Trace, "USING INDEX idx_events_trace (trace_id=? AND "),
             (Lead::Turn, "USING INDEX idx_events_turn (turn_id=? AND "),
@@ -324,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_led_by_what_leaves_the_fewest_events() {
+    fn filter_uses_the_most_selective_index() {
         let session = ConversationId::new("c-1").unwrap();
         let filter = EventFilter { event_type: Some(EventType::ApiCall), ..EventFilter::default() };
         assert_eq!(filter.leads(), [Lead::Type]);

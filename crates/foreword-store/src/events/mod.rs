@@ -1,7 +1,7 @@
-//! What happened: written in batches off the caller's path, kept for a time, read and exported.
+//! The event log: written in batches by a background task, pruned by age, queried and exported.
 //!
-//! [`EventQueue`] is the way in: recording never waits and never fails. [`Store::events`] and [`EventExport`] are the
-//! ways out, page by page, each led by an index. [`Store::prune_events`] forgets what is old, a slice at a time.
+//! [`EventQueue`] records events without waiting or failing. [`Store::events`] and [`EventExport`] read them page by
+//! page, using indexes. [`Store::prune_events`] deletes old events in small batches.
 
 mod costs;
 mod export;
@@ -12,7 +12,7 @@ mod queue;
 mod requests;
 mod retention;
 mod rows;
-mod tallies;
+mod totals;
 mod worker;
 
 use std::ops::Range;
@@ -29,22 +29,19 @@ pub use export::EventExport;
 pub use filter::{EventFilter, EventKey, EventPage, Order};
 pub use queue::{Clock, EventQueue, QueueClosed, QueueConfig};
 pub use retention::{Pruned, RetentionConfig};
-pub use tallies::Spent;
+pub use totals::SpendTotal;
 
-/// Events that were written after one that is known, in the order they were written.
+/// Events written after a given one, in write order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Followed {
-    /// The events.
+pub struct EventTail {
     pub events: Vec<StoredEvent>,
-    /// Where to go on from.
+    /// The id to continue from.
     pub last_id: u64,
 }
 
 impl Store {
-    /// Writes events, all or none, and returns when they are durable. Whoever must not wait uses an [`EventQueue`].
-    ///
-    /// # Errors
-    /// If they can't be written.
+    /// Writes events in one transaction, and returns when they are durable. Use an [`EventQueue`] where the caller
+    /// must not wait.
     pub async fn add_events(&self, events: &[Event]) -> Result<(), StoreError> {
         self.add_event_rows(Arc::new(events.iter().map(rows::to_values).collect()), 0..events.len()).await
     }
@@ -57,10 +54,10 @@ impl Store {
         self.run(Add { rows, range }).await
     }
 
-    /// A page of the events that pass `filter`, by time; those of one moment by their numbers.
+    /// A page of the events that pass `filter`, ordered by time and id.
     ///
     /// # Errors
-    /// If they can't be read.
+    /// If the database can't be read.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -86,25 +83,18 @@ impl Store {
         self.run(filter::ByTime { filter: filter.clone(), page: page.clone() }).await
     }
 
-    /// At most `limit` events that pass `filter` and were written after the one numbered `after`, in the order they
-    /// were written, which is not always that of their times. For whoever follows: begin with
-    /// [`Store::newest_event_id`], and go on from [`Followed::last_id`].
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// At most `limit` events that pass `filter` and have an id above `after`, in write order, which may differ from
+    /// time order. To follow the log, begin with [`Store::newest_event_id`] and continue with [`EventTail::last_id`].
     pub async fn events_written_after(
         &self,
         filter: &EventFilter,
         after: u64,
         limit: u64,
-    ) -> Result<Followed, StoreError> {
+    ) -> Result<EventTail, StoreError> {
         self.run(filter::ByNumber { filter: filter.clone(), after, limit }).await
     }
 
-    /// The number of the event that was written last; 0 if there is none.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The id of the newest event; 0 if there is none.
     pub async fn newest_event_id(&self) -> Result<u64, StoreError> {
         self.run(Newest).await
     }
@@ -120,8 +110,8 @@ impl Operation for Add {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        // Numbers are given in the order in which they become visible: otherwise a follower would miss an event whose
-        // number is lower than one it has already seen.
+        // Ids must become visible in order: otherwise a follower would miss an event whose id is lower than one it
+        // has seen.
         sql.lock("events").await?;
         sql.insert_many(rows::INSERT, self.rows.get(self.range.clone()).unwrap_or_default()).await
     }

@@ -1,5 +1,5 @@
-//! The way in for events: recording one costs the caller a move into a bounded queue, never waits and never fails. What
-//! does not fit is counted. The work is done by a task of its own; see `worker`.
+//! The event queue. Recording moves an event into a bounded channel; it never waits and never fails. Events that
+//! don't fit are counted. A background task writes them; see `worker`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,25 +16,24 @@ use super::retention::{RetentionConfig, keep_pruned};
 use super::worker::{Sink, Worker};
 use crate::store::Store;
 
-/// Tells the time. The store itself reads no clock.
+/// Returns the current time. The store itself reads no clock.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How events are queued.
+/// The configuration of the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueConfig {
-    /// How many may wait.
+    /// The maximum number of queued events.
     pub capacity: usize,
-    /// How many are written together at most.
+    /// The maximum batch size.
     pub batch: usize,
-    /// How long the first of a batch waits for others.
+    /// How long the first event of a batch waits for others.
     pub linger: Duration,
-    /// How long to try again after a failure at first; each time twice as long.
+    /// The first backoff after a failure; it doubles each time.
     pub backoff: Duration,
-    /// And at most.
     pub longest_backoff: Duration,
-    /// How long [`EventQueue::close`] waits for a database that is away.
+    /// How long [`EventQueue::close`] waits for an unavailable database.
     pub patience: Duration,
-    /// How old events are pruned; without this they are kept for ever.
+    /// When to prune old events; `None` keeps them forever.
     pub retention: Option<RetentionConfig>,
 }
 
@@ -52,13 +51,13 @@ impl Default for QueueConfig {
     }
 }
 
-/// The queue has been closed, so it is not known whether what was recorded has been kept. [`EventQueue::dropped`] says
-/// how many events were not.
+/// The queue is closed, so recorded events may not have been written. [`EventQueue::dropped`] counts those that were
+/// not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the event queue is closed")]
 pub struct QueueClosed;
 
-/// The way in for events. Clones share one queue.
+/// Records events. Clones share one queue.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -84,7 +83,7 @@ pub struct EventQueue(Arc<Inner>);
 struct Inner {
     items: mpsc::Sender<Item>,
     signal: Arc<Signal>,
-    /// So many wait that the worker should not wait any longer.
+    /// The queue length at which the worker is woken early.
     enough: usize,
     patience: Duration,
     closing: watch::Sender<Option<Instant>>,
@@ -92,29 +91,29 @@ struct Inner {
     retention: Option<AbortHandle>,
 }
 
-/// What waits in the queue.
+/// An item of the queue.
 pub(super) enum Item {
-    /// An event. Others may keep it too.
+    /// An event, which may be shared.
     Event(Arc<Event>),
-    /// Somebody wants to know when everything in front of this is durable.
+    /// A request to be notified once all earlier items are durable.
     Flush(oneshot::Sender<()>),
 }
 
-/// What callers and the worker share beside the queue.
+/// The state shared by callers and the worker.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
-    /// There is something to be done before the linger is over. The worker does not wait on the queue itself: then the
-    /// caller would have to wake it up for every single event, which takes longer than all the rest.
+    /// Wakes the worker before the linger is over. The worker does not wait on the channel itself: then every event
+    /// would wake it, which costs more than everything else.
     pub(super) hurry: Notify,
-    /// The worker has had nothing to do for a while and waits for the first event that comes, which alone wakes it up.
+    /// Whether the worker is idle and waits for the next event to wake it.
     pub(super) asleep: AtomicBool,
     pub(super) first: Notify,
-    /// Events that were not kept.
+    /// The number of lost events.
     pub(super) dropped: AtomicU64,
 }
 
 impl EventQueue {
-    /// Starts the queue in front of `store`, and the task that empties it, on the current Tokio runtime.
+    /// Starts the queue for `store` and its worker task on the current Tokio runtime.
     #[must_use]
     pub fn start(store: Store, clock: Clock, config: QueueConfig) -> Self {
         let retention = config
@@ -141,7 +140,8 @@ impl EventQueue {
         Self(Arc::new(Inner { items, signal, enough, patience, closing, ended, retention }))
     }
 
-    /// Takes an event. Never waits, never fails; if the queue is full or closed, the event is dropped and counted.
+    /// Records an event. Never waits and never fails. If the queue is full or closed, the event is dropped and
+    /// counted.
     pub fn record(&self, event: impl Into<Arc<Event>>) {
         let Inner { items, signal, enough, .. } = &*self.0;
         if items.try_send(Item::Event(event.into())).is_err() {
@@ -155,25 +155,26 @@ impl EventQueue {
         }
     }
 
-    /// How many wait to be written.
+    /// The number of queued events.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.0.items.max_capacity() - self.0.items.capacity()
     }
 
-    /// Whether so much waits that events will soon be dropped.
+    /// Whether the queue is nearly full.
     #[must_use]
     pub fn is_nearly_full(&self) -> bool {
         self.0.items.capacity() <= self.0.items.max_capacity() / 10
     }
 
-    /// How many events were dropped since the start: the queue was full or closed, or the database refused them.
+    /// The number of events dropped since the start, because the queue was full or closed or the database rejected
+    /// them.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.0.signal.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything that was recorded before is durable; while the database is away, until it is back.
+    /// Waits until all events recorded so far are durable. Waits for an unavailable database too.
     ///
     /// # Errors
     /// If the queue is closed.
@@ -184,9 +185,10 @@ impl EventQueue {
         durable.await.map_err(|_| QueueClosed)
     }
 
-    /// Writes what waits, and ends. What can't be written within the patience is dropped and counted.
+    /// Writes the queued events and shuts down. Drops and counts events that can't be written before the timeout.
     ///
-    /// A queue whose last clone is dropped without this writes what waits as well, as long as the runtime lets it.
+    /// If the last clone is dropped without `close`, the worker still writes the queued events as long as the runtime
+    /// lives.
     pub async fn close(&self) {
         if let Some(retention) = &self.0.retention {
             retention.abort();
@@ -194,7 +196,7 @@ impl EventQueue {
         let deadline = Instant::now() + self.0.patience;
         self.0.closing.send_if_modified(|closing| closing.replace(deadline).is_none());
         self.0.signal.hurry.notify_one();
-        // An error is a worker that is gone.
+        // An error means that the worker has exited.
         let _ = self.0.ended.clone().wait_for(|ended| *ended).await;
     }
 }
@@ -204,7 +206,7 @@ impl Drop for Inner {
         if let Some(retention) = &self.retention {
             retention.abort();
         }
-        // Whoever forgets the queue may end the runtime next.
+        // The runtime may shut down next.
         self.signal.hurry.notify_one();
     }
 }

@@ -1,4 +1,4 @@
-//! Finds what a proxied request left in the log by the id that its client received.
+//! Finds the trace of a proxied request by the request id that its client received.
 
 use foreword_core::event::TraceId;
 use serde_json::Value;
@@ -7,15 +7,12 @@ use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// Clients may send an id of their own, and send it again: how many requests of one id are looked at.
+/// The maximum number of log entries compared: clients may send their own ids, and reuse them.
 const MAX_CANDIDATES: u32 = 20;
 
 impl Store {
-    /// The trace of the newest proxied request with this id; `None` if the log holds none. Scans the calls of the log:
-    /// it is for people, who ask about one request at a time.
-    ///
-    /// # Errors
-    /// If the log can't be read.
+    /// The trace of the newest proxied request with this id, or `None`. Scans the calls in the log, which is fine for
+    /// single lookups.
     pub async fn request_trace(&self, request: &str) -> Result<Option<TraceId>, StoreError> {
         self.run(OfRequest(request.to_owned())).await
     }
@@ -33,7 +30,7 @@ impl Operation for OfRequest {
             ORDER BY timestamp DESC, id DESC LIMIT ?2";
         let rows = sql.query(select, values![TraceId::name_digits(&self.0), MAX_CANDIDATES]).await?;
         for row in &rows {
-            // The digits are half a hash: the id itself decides.
+            // The trace id holds only half a hash, so the full id is compared.
             let metadata: Value = row.json(1)?;
             if metadata["requestId"].as_str() == Some(&self.0) {
                 return row.parse(0).map(Some);

@@ -1,4 +1,4 @@
-//! Forgetting what is old, in slices that are small enough for nobody to wait behind.
+//! Prunes old events in small batches, so that writers don't wait long.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use crate::store::Store;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long events are kept, and how they go.
+/// The retention policy of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetentionConfig {
-    /// For how many days they are kept.
+    /// The number of days to keep events.
     pub days: u32,
-    /// How many go in one transaction.
+    /// The number of events deleted per transaction.
     pub slice: u64,
-    /// How long writers have the database to themselves between two slices.
+    /// The pause between two batches.
     pub pause: Duration,
-    /// How long after the start it is first looked for old ones.
+    /// The delay before the first run.
     pub first_after: Duration,
-    /// How often it is looked.
+    /// The interval between runs.
     pub every: Duration,
 }
 
@@ -39,36 +39,32 @@ impl Default for RetentionConfig {
 }
 
 impl RetentionConfig {
-    /// The moment before which events are old. If the clock has jumped back, that is a moment further back, and less
-    /// is pruned than could be; never more.
+    /// Events before this time are expired. If the clock has jumped back, fewer events are pruned, never more.
     #[must_use]
     pub fn cutoff(&self, now: Timestamp) -> Timestamp {
         now.minus(DAY.saturating_mul(self.days))
     }
 }
 
-/// What a slice took.
+/// The result of one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pruned {
-    /// How many events went.
+    /// The number of deleted events.
     pub count: u64,
     /// Whether there may be more.
     pub more: bool,
 }
 
 impl Store {
-    /// Deletes at most `slice` events that happened before `before`, the oldest first.
-    ///
-    /// # Errors
-    /// If they can't be deleted.
+    /// Deletes at most `slice` events from before `before`, the oldest first.
     pub async fn prune_events(&self, before: Timestamp, slice: u64) -> Result<Pruned, StoreError> {
         self.run(Prune { before, slice }).await
     }
 
-    /// Deletes all events that are too old at `now`, slice by slice, and says how many that were.
+    /// Deletes all expired events in batches. Returns how many.
     ///
     /// # Errors
-    /// If they can't be deleted; the slices before that are gone.
+    /// If the database can't be written; earlier batches stay deleted.
     pub async fn prune_all_events(
         &self,
         now: Timestamp,
@@ -87,14 +83,14 @@ impl Store {
     }
 }
 
-/// Prunes now and then, for as long as it is not aborted.
+/// Prunes at each interval until aborted.
 pub(super) async fn keep_pruned(store: Store, clock: Clock, config: RetentionConfig) {
     tokio::time::sleep(config.first_after).await;
     loop {
-        // What failed now is tried again next time; the events wait.
+        // The next run retries after a failure.
         let _ = store.prune_all_events(clock(), &config).await;
-        let _ = store.forget_requests(config.cutoff(clock())).await;
-        let _ = store.forget_proxied(config.cutoff(clock())).await;
+        let _ = store.prune_requests(config.cutoff(clock())).await;
+        let _ = store.prune_proxied(config.cutoff(clock())).await;
         tokio::time::sleep(config.every).await;
     }
 }
@@ -109,14 +105,14 @@ impl Operation for Prune {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Pruned, StoreError> {
-        // Two nodes that prune at once would choose the same events, and one of them would think it is done.
+        // Two nodes that prune at once would select the same events, and one would wrongly conclude that it is done.
         sql.lock("events-retention").await?;
         let select = "SELECT timestamp, id FROM events WHERE timestamp < ?1 ORDER BY timestamp, id LIMIT ?2";
         let old = sql.query(select, values![self.before, self.slice]).await?;
         let (Some(first), Some(last)) = (old.first(), old.last()) else {
             return Ok(Pruned { count: 0, more: false });
         };
-        // A range of time from both sides, because that is what Postgres takes for few rows without knowing the values.
+        // A range with two bounds, for which Postgres estimates few rows without knowing the values.
         let delete = "DELETE FROM events
              WHERE timestamp >= ?1 AND timestamp <= ?2 AND (timestamp < ?2 OR id <= ?3)";
         let (from, to): (String, String) = (first.get(0)?, last.get(0)?);

@@ -1,4 +1,4 @@
-//! An event on its way into a row and out of it. Whatever an event holds, the row made of it can be stored.
+//! Converts events to rows and back. Every event can be stored.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::engine::{Row, Value};
 use crate::error::StoreError;
 
-/// The statement that [`to_values`] makes the values for.
+/// The statement for the values of [`to_values`].
 pub(super) const INSERT: &str = "INSERT INTO events (timestamp, level, category, session_id, agent_id, user_id, channel, \
      event_type, duration_ms, tokens_in, tokens_out, cost_usd, error, metadata, turn_id, trace_id, span_id, \
      parent_span_id, cache_read_tokens, cache_write_tokens, prompt_fingerprint, layer_versions, model)";
@@ -24,7 +24,7 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// The values of a row.
+/// The column values of an event.
 pub(super) fn to_values(event: &Event) -> Vec<Value> {
     let text = |text: Option<&str>| Value::from(text.map(|text| without_zero_bytes(text).into_owned()));
     let hex = |id: Option<String>| Value::from(id);
@@ -41,7 +41,7 @@ pub(super) fn to_values(event: &Event) -> Vec<Value> {
         event.duration_ms.into(),
         event.tokens_in.into(),
         event.tokens_out.into(),
-        // A cost that is no number would be nothing on one engine and something on the other.
+        // The engines store NaN and infinity differently.
         event.cost_usd.filter(|cost| cost.is_finite()).into(),
         text(event.error.as_deref()),
         event.metadata.as_ref().map(metadata).into(),
@@ -62,7 +62,7 @@ fn metadata(value: &serde_json::Value) -> String {
     if text.contains("\\u0000") { json_without_zero_bytes(value.clone()).to_string() } else { text }
 }
 
-/// An event out of a row of [`columns`].
+/// Reads an event from a row of [`columns`].
 pub(super) fn stored_event(row: &Row) -> Result<StoredEvent, StoreError> {
     let event = Event {
         timestamp: row.parse(1)?,

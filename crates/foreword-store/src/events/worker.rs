@@ -1,5 +1,5 @@
-//! The task that empties the queue: writes in batches, waits for a database that is away, and finds the one event that
-//! a database refuses so that the others get through.
+//! The background task of the queue: writes batches, retries while the database is unavailable, and isolates single
+//! events that the database rejects.
 
 use std::future::Future;
 use std::ops::Range;
@@ -20,14 +20,14 @@ use crate::engine::Value;
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// How often a database may refuse an event before it is dropped.
-const REFUSALS: u32 = 3;
-/// How long to wait for the first event after a while without any, before it is looked by itself.
-const LONGEST_SLEEP: Duration = Duration::from_secs(2);
+/// How often the database may reject an event before it is dropped.
+const MAX_REFUSALS: u32 = 3;
+/// The longest time an idle worker sleeps before it checks the queue.
+const MAX_SLEEP: Duration = Duration::from_secs(2);
 
-/// Where rows go.
+/// The destination of rows.
 pub(super) trait Sink: Send + Sync + 'static {
-    /// Writes some of the rows, all or none.
+    /// Writes a range of rows in one transaction.
     fn write(
         &self,
         rows: Arc<Vec<Vec<Value>>>,
@@ -46,32 +46,32 @@ pub(super) struct Worker<S> {
     clock: Clock,
     config: QueueConfig,
     signal: Arc<Signal>,
-    /// Of the dropped events, how many have been told of in an event.
-    told: u64,
+    /// How many of the dropped events have been reported in an event.
+    reported: u64,
 }
 
-/// What was taken from the queue.
+/// Items taken from the queue.
 #[derive(Default)]
 struct Batch {
     rows: Vec<Vec<Value>>,
     flushes: Vec<oneshot::Sender<()>>,
 }
 
-/// What became of some rows.
+/// The outcome of writing a range of rows.
 enum Outcome {
     Written,
-    /// One of several was refused, but which?
+    /// One of several rows was rejected.
     Refused,
-    /// They can't be kept.
+    /// The rows can't be written.
     Lost,
 }
 
 impl<S: Sink> Worker<S> {
     pub(super) fn new(sink: S, clock: Clock, config: QueueConfig, signal: Arc<Signal>) -> Self {
-        Self { sink, clock, config, signal, told: 0 }
+        Self { sink, clock, config, signal, reported: 0 }
     }
 
-    /// Works until the queue is closed or nobody can reach it any more, and it is empty.
+    /// Runs until the queue is closed or all handles are dropped, and the queue is empty.
     pub(super) async fn run(
         mut self,
         mut waiting: mpsc::Receiver<Item>,
@@ -82,7 +82,7 @@ impl<S: Sink> Worker<S> {
         loop {
             if closing.borrow().is_some() {
                 waiting.close();
-                // Somebody who waits for room may have been given it and not know yet.
+                // A sender that waits for capacity may not have been woken yet.
                 tokio::task::yield_now().await;
             } else {
                 self.rest(quiet, &waiting).await;
@@ -95,13 +95,13 @@ impl<S: Sink> Worker<S> {
         let _ = end.send(true);
     }
 
-    /// Waits as long as the first of a batch may, or until there is no time to lose. If it was `quiet` before, until there
-    /// is a first one: a timer that runs for nothing takes more than all the rest of a process that has nothing to do.
+    /// Sleeps for the linger time or until woken. If the queue was `quiet`, sleeps until the first event: a periodic
+    /// timer would dominate the CPU use of an idle process.
     async fn rest(&self, quiet: bool, waiting: &mpsc::Receiver<Item>) {
         let signal = &self.signal;
         if quiet {
             signal.asleep.store(true, Ordering::SeqCst);
-            // What came just before that has woken nobody.
+            // An event that came just before did not wake the worker.
             if waiting.is_empty() {
                 tokio::select! {
                     () = signal.hurry.notified() => {
@@ -109,7 +109,7 @@ impl<S: Sink> Worker<S> {
                         return;
                     }
                     () = signal.first.notified() => {}
-                    () = sleep(LONGEST_SLEEP) => {}
+                    () = sleep(MAX_SLEEP) => {}
                 }
             }
             signal.asleep.store(false, Ordering::SeqCst);
@@ -120,8 +120,8 @@ impl<S: Sink> Worker<S> {
         let _ = tokio::time::timeout(self.config.linger, signal.hurry.notified()).await;
     }
 
-    /// Writes what waits, except for a part of a batch that came meanwhile: that waits for the rest. Says whether
-    /// nothing more can come.
+    /// Writes the queued events, except a partial batch that arrived meanwhile. Returns whether the channel is
+    /// closed.
     async fn empty(
         &mut self,
         waiting: &mut mpsc::Receiver<Item>,
@@ -131,26 +131,26 @@ impl<S: Sink> Worker<S> {
             let (mut batch, last) = self.take(waiting);
             let taken = batch.rows.len();
             let dropped = self.signal.dropped.load(Ordering::Relaxed);
-            if dropped > self.told {
+            if dropped > self.reported {
                 batch.rows.push(rows::to_values(&self.notice(dropped)));
             }
             let all = batch.rows.len();
             if all > 0 && self.write(batch.rows, taken, closing).await == all {
-                self.told = dropped;
+                self.reported = dropped;
             }
             for flush in batch.flushes {
                 let _ = flush.send(());
             }
             match last {
                 Some(TryRecvError::Disconnected) => return true,
-                // What waits now has come since.
+                // The remaining events have arrived since.
                 _ if taken < self.config.batch.max(1) => return false,
                 _ => {}
             }
         }
     }
 
-    /// The next batch, and why there is no more of it.
+    /// The next batch, and why it is not larger.
     fn take(&self, waiting: &mut mpsc::Receiver<Item>) -> (Batch, Option<TryRecvError>) {
         let mut batch = Batch::default();
         while batch.rows.len() < self.config.batch.max(1) {
@@ -164,7 +164,7 @@ impl<S: Sink> Worker<S> {
     }
 
     fn notice(&self, dropped: u64) -> Event {
-        let lost = dropped - self.told;
+        let lost = dropped - self.reported;
         Event {
             error: Some(format!("{lost} events were lost: the queue was full, or the database refused them")),
             metadata: Some(json!({ "lost": lost, "lost_since_start": dropped })),
@@ -172,8 +172,8 @@ impl<S: Sink> Worker<S> {
         }
     }
 
-    /// Writes rows, and says behind which of them the last durable one is. Of the first `events`, those that can't be
-    /// kept are counted; behind them is only the notice of earlier losses.
+    /// Writes rows. Returns the end of the durable range. Counts those of the first `events` rows that are lost; the
+    /// only other row is the report of earlier losses.
     async fn write(
         &self,
         rows: Vec<Vec<Value>>,
@@ -216,8 +216,8 @@ impl<S: Sink> Worker<S> {
                 Some(Err(_)) => refusals += 1,
                 None => return Outcome::Lost,
             }
-            // Nothing is tried again without a pause, and no pause goes beyond the deadline.
-            if refusals >= REFUSALS || before_deadline(sleep(wait), closing).await.is_none() {
+            // Every retry is preceded by a pause, which ends at the deadline at the latest.
+            if refusals >= MAX_REFUSALS || before_deadline(sleep(wait), closing).await.is_none() {
                 return Outcome::Lost;
             }
             wait = wait.saturating_mul(2).min(self.config.longest_backoff);
@@ -225,7 +225,7 @@ impl<S: Sink> Worker<S> {
     }
 }
 
-/// What the future gives, unless the queue is being closed and the time for that is over.
+/// The output of the future, or `None` if the queue is closing and the deadline has passed.
 async fn before_deadline<T>(
     future: impl Future<Output = T>,
     closing: &mut watch::Receiver<Option<Instant>>,
@@ -239,14 +239,14 @@ async fn before_deadline<T>(
         tokio::select! {
             result = &mut future => return Some(result),
             changed = closing.changed() => if changed.is_err() {
-                // The queue was dropped without being closed: nobody waits for us.
+                // The queue was dropped without `close`, so there is no deadline.
                 return Some(future.await);
             }
         }
     }
 }
 
-/// Whether the same may work later. Anything else is about what was to be written.
+/// Whether a retry may succeed. Other errors concern the rows.
 fn is_away(error: &StoreError) -> bool {
     matches!(
         error,
@@ -255,7 +255,7 @@ fn is_away(error: &StoreError) -> bool {
             | StoreError::ReadOnly { .. }
             | StoreError::Locked { .. }
             | StoreError::Disconnected { .. }
-            // It may have been written. Twice in the log is better than not at all.
+            // It may have been written. A duplicate in the log is better than a loss.
             | StoreError::Uncertain { .. }
             | StoreError::Corrupt { .. }
     )

@@ -1,4 +1,4 @@
-//! Puts the defaults of this program on record. What becomes of each is decided by [`foreword_prompt::layer_defaults`].
+//! Records this program's built-in defaults. [`foreword_prompt::layer_defaults`] decides whether each is applied.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::layer::{Layer, LayerId};
-use foreword_prompt::layer_defaults::{self, Step, decide};
+use foreword_prompt::layer_defaults::{self, DefaultAction, decide};
 use foreword_prompt::layer_update::default_text;
 use foreword_prompt::text::ContentHash;
 
@@ -34,24 +34,27 @@ impl Operation for Sync {
             let Some(text) = default_text(layer) else { continue };
             let current = layers.current.get(&layer.id).map(|current| current.hash);
             let defaults = recorded.get(&layer.id).map_or(&[][..], Vec::as_slice);
-            let applied = match decide(ContentHash::of(&text), layer_defaults::Known { current, defaults }) {
-                Step::Nothing => continue,
-                Step::Record => false,
-                // The first is what prompts hold anyway. A later one has to fit beside what was written since.
-                Step::Apply => current.is_none() || layers.check(blueprint, layer.id.as_str(), &text).is_ok(),
-            };
+            let applied =
+                match decide(ContentHash::of(&text), layer_defaults::LayerVersions { current, defaults }) {
+                    DefaultAction::Nothing => continue,
+                    DefaultAction::Record => false,
+                    // The first is what prompts hold anyway. A later one has to fit beside what was written since.
+                    DefaultAction::Apply => {
+                        current.is_none() || layers.check(blueprint, layer.id.as_str(), &text).is_ok()
+                    }
+                };
             added.push(layers.add(sql, default_version(&layer.id, text, applied, self.at)).await?);
         }
         Ok(added)
     }
 }
 
-/// Whether every default of a blueprint is on record.
-pub(super) struct Known {
+/// Checks whether all defaults of a blueprint are recorded.
+pub(super) struct DefaultsRecorded {
     pub(super) blueprint: Arc<Blueprint>,
 }
 
-impl Operation for Known {
+impl Operation for DefaultsRecorded {
     type Output = bool;
     const ACCESS: Access = Access::Read;
 
@@ -65,7 +68,7 @@ impl Operation for Known {
     }
 }
 
-/// Every default on record, by layer, the oldest first.
+/// All recorded defaults by layer, the oldest first.
 async fn recorded_defaults<S: Sql>(
     sql: &mut S,
     blueprint: &str,

@@ -1,12 +1,12 @@
-//! Mutable layers: every version of every text, with who wrote it, in which turn, when and why. Rows are added and never
-//! changed; a rollback is a new version too, and beside them stands which version of each layer is in force.
+//! Mutable layers: every version of every text, with author, turn, time and reason. Versions are append-only; a
+//! rollback is a new version too. A separate table holds the current version of each layer.
 //!
-//! What may be written is decided by [`foreword_prompt::layer_update`], inside the transaction and under a lock for the
-//! blueprint: whoever writes, and however many at once, all layers together stay within their limit.
+//! [`foreword_prompt::layer_update`] decides what may be written, inside the transaction and under the blueprint's
+//! lock, so that concurrent writes can't exceed the total size limit.
 //!
-//! Built-in defaults are versions as well. [`Store::sync_defaults`] puts those of this program on record, and in force
-//! where a layer follows the defaults ([`foreword_prompt::layer_defaults`] has the rule). The version in force is
-//! therefore not always the highest: a default that came after an edit waits on record.
+//! Built-in defaults are versions too. [`Store::sync_defaults`] records this program's defaults and applies them
+//! where a layer follows the defaults (see [`foreword_prompt::layer_defaults`]). So the current version is not always
+//! the highest: a default that came after an edit is recorded but not applied.
 
 mod defaults;
 mod read;
@@ -29,44 +29,41 @@ use crate::store::Store;
 /// One version of a layer's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerVersion {
-    /// The layer.
     pub layer: LayerId,
-    /// Its number; the first is 1.
+    /// Its number, from 1.
     pub version: u64,
-    /// The text.
     pub text: String,
-    /// The name of its content.
+    /// The hash of the text.
     pub hash: ContentHash,
-    /// How it came to be.
-    pub origin: Origin,
-    /// Whether it was put in force, or only on record.
+    /// How it was created.
+    pub origin: VersionOrigin,
+    /// Whether it ever was the current version, or was only recorded.
     pub applied: bool,
     /// Who wrote it.
-    pub writer: Writer,
-    /// The turn it was written in.
+    pub writer: VersionWriter,
+    /// The turn that wrote it.
     pub turn: Option<TurnId>,
-    /// Why, in the writer's words.
+    /// The reason, as given by the author.
     pub message: Option<String>,
     /// When it was stored.
     pub at: Timestamp,
 }
 
-/// How a version came to be.
+/// How a version was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// Brought by the program.
+pub enum VersionOrigin {
+    /// A built-in default.
     Default,
-    /// Written.
     Edit,
-    /// An earlier text again.
+    /// A rollback to an earlier text.
     Rollback {
-        /// The version whose text it is.
+        /// The version with that text.
         restores: u64,
     },
 }
 
-impl Origin {
-    /// The word for it in tables and reports.
+impl VersionOrigin {
+    /// Its name in tables and reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -79,8 +76,7 @@ impl Origin {
 
 /// Who wrote a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Writer {
-    /// The program brought it.
+pub enum VersionWriter {
     Program,
     /// The owner, by name.
     Owner(String),
@@ -88,8 +84,8 @@ pub enum Writer {
     Agent(String),
 }
 
-impl Writer {
-    /// The word for the kind of writer in tables and reports.
+impl VersionWriter {
+    /// The kind's name in tables and reports.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -99,7 +95,7 @@ impl Writer {
         }
     }
 
-    /// The writer's name.
+    /// The author's name.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -109,57 +105,55 @@ impl Writer {
     }
 }
 
-/// A layer as it is now.
+/// The current state of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MutableLayer {
-    /// The version in force.
     pub current: LayerVersion,
-    /// Whether its text is a default, be it an old one.
+    /// Whether its text is a built-in default, new or old.
     pub is_default: bool,
-    /// Whether a new default would become its text.
+    /// Whether a new default would be applied.
     pub follows_defaults: bool,
-    /// A newer default that has never been in force; it can be rolled back to.
+    /// A newer default that was never applied. A rollback can apply it.
     pub newer_default: Option<u64>,
 }
 
-/// Who writes a layer, when and why, and what they think they replace.
+/// The metadata of a write to a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerWrite {
-    /// Who.
-    pub writer: Writer,
-    /// In which turn.
+    /// The author.
+    pub writer: VersionWriter,
     pub turn: Option<TurnId>,
-    /// Why, in the writer's words.
+    /// The reason, as given by the author.
     pub message: Option<String>,
-    /// When.
+    /// The time of the write.
     pub at: Timestamp,
-    /// The version in force, if the writer says so; another one is then a conflict. 0 is "there is none yet".
+    /// The expected current version; any other is a conflict. 0 means that there is none yet.
     pub expected: Option<u64>,
 }
 
 impl LayerWrite {
-    /// A write without a message, outside any turn, that replaces whatever is in force.
+    /// A write without reason and turn that replaces any version.
     #[must_use]
-    pub fn new(writer: Writer, at: Timestamp) -> Self {
+    pub fn new(writer: VersionWriter, at: Timestamp) -> Self {
         Self { writer, turn: None, message: None, at, expected: None }
     }
 }
 
-/// A layer that was written.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Updated {
-    /// The version in force now.
+    /// The current version.
     pub version: LayerVersion,
-    /// What all layers together may still grow by, and phrases worth a second look.
+    /// The remaining size of all layers, and suspicious phrases.
     pub accepted: Accepted,
 }
 
 impl Store {
-    /// Gives layer `id` of `blueprint` the text `text`, as its next version. The text that is in force already is no new
-    /// version, and no conflict. A layer that nobody has written before gets its default as version 1 first.
+    /// Writes `text` as the next version of layer `id` of `blueprint`. Writing the current text again creates no
+    /// version and no conflict. The first write also stores the default as version 1.
     ///
     /// # Errors
-    /// If the layer may not have this text, another version was expected, or it can't be written.
+    /// If the text is not allowed, another version was expected, or the database can't be written.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -170,10 +164,10 @@ impl Store {
     /// # let store = foreword_store::store::Store::open(&location, now).await?;
     /// use std::sync::Arc;
     /// use foreword_prompt::blueprint::builtin;
-    /// use foreword_store::layers::{LayerWrite, Writer};
+    /// use foreword_store::layers::{LayerWrite, VersionWriter};
     ///
     /// let sovereign = Arc::new(builtin::blueprint("sovereign")?);
-    /// let by = LayerWrite::new(Writer::Owner("alice".to_owned()), now);
+    /// let by = LayerWrite::new(VersionWriter::Owner("alice".to_owned()), now);
     /// let updated = store.update_layer(&sovereign, "6", "Check the runway first.", by.clone()).await?;
     /// assert_eq!(updated.version.version, 2);
     /// let back = store.rollback_layer(&sovereign, "6", 1, by.clone()).await?;
@@ -193,12 +187,12 @@ impl Store {
         self.run(write::Write { blueprint: Arc::clone(blueprint), id: id.to_owned(), text, by }).await
     }
 
-    /// Gives layer `id` of `blueprint` the text of an earlier version again, as its next version. Where that text is in
-    /// force already, nothing is written. Back at the newest default, the layer follows the defaults again.
+    /// Writes the text of an earlier version as the next version of layer `id`. Writes nothing if that text is
+    /// current. After a rollback to the newest default the layer follows the defaults again.
     ///
     /// # Errors
-    /// If there is no such version, its text does not fit beside the others any more, another version was expected, or
-    /// it can't be written.
+    /// If there is no such version, its text no longer fits next to the other layers, another version was expected,
+    /// or the database can't be written.
     pub async fn rollback_layer(
         &self,
         blueprint: &Arc<Blueprint>,
@@ -210,43 +204,31 @@ impl Store {
         self.run(write::Write { blueprint: Arc::clone(blueprint), id: id.to_owned(), text, by }).await
     }
 
-    /// Puts the default of each mutable layer of `blueprint` on record if it is new, and in force where the layer follows
-    /// the defaults and the text fits beside the others. Gives what was recorded; a second time, nothing.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Records new defaults of the mutable layers of `blueprint`, and applies them where the layer follows the
+    /// defaults and the text fits. Returns the recorded versions. Idempotent.
     pub async fn sync_defaults(
         &self,
         blueprint: &Arc<Blueprint>,
         at: Timestamp,
     ) -> Result<Vec<LayerVersion>, StoreError> {
-        // Most programs bring nothing new, and need not wait for those who write.
-        if self.run(defaults::Known { blueprint: Arc::clone(blueprint) }).await? {
+        // Most programs bring no new defaults and need no write transaction.
+        if self.run(defaults::DefaultsRecorded { blueprint: Arc::clone(blueprint) }).await? {
             return Ok(Vec::new());
         }
         self.run(defaults::Sync { blueprint: Arc::clone(blueprint), at }).await
     }
 
-    /// A layer as it is now, or `None` if nothing was ever stored for it.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The current state of a layer, or `None` if nothing was ever stored for it.
     pub async fn layer(&self, blueprint: &str, id: &str) -> Result<Option<MutableLayer>, StoreError> {
         self.run(read::One { blueprint: blueprint.to_owned(), id: id.to_owned() }).await
     }
 
-    /// Every stored layer of a blueprint as it is now, by id.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// The current state of all stored layers of a blueprint, by id.
     pub async fn layers(&self, blueprint: &str) -> Result<Vec<MutableLayer>, StoreError> {
         self.run(read::All { blueprint: blueprint.to_owned() }).await
     }
 
-    /// The versions of a layer below `before`, or all, the newest first and at most `limit`.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// At most `limit` versions of a layer, newest first, below version `before` if given.
     pub async fn layer_history(
         &self,
         blueprint: &str,
@@ -261,7 +243,7 @@ impl Store {
     /// One version of a layer.
     ///
     /// # Errors
-    /// If there is no such version, or it can't be read.
+    /// If there is no such version, or the database can't be read.
     pub async fn layer_version(
         &self,
         blueprint: &str,
@@ -271,10 +253,7 @@ impl Store {
         self.run(read::Version { blueprint: blueprint.to_owned(), id: id.to_owned(), version }).await
     }
 
-    /// The template and the layers of a blueprint, all as they are at one moment: what a prompt is built from.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// The current template and layers of a blueprint, from one snapshot: the inputs of a prompt.
     pub async fn current_texts(&self, blueprint: &str) -> Result<StoredTexts, StoreError> {
         self.run(read::Texts { blueprint: blueprint.to_owned() }).await
     }

@@ -1,4 +1,4 @@
-//! Looks at layers: as they are, as they were, and as a prompt needs them.
+//! Reads layers: current state, history, and the texts for a prompt.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::templates;
 
-/// The version in force of each layer, with the default that has the same text, the newest default, and the newest one
-/// that has never been in force.
+/// The current version of each layer, with the default of the same text, the newest default, and the newest default
+/// that was never applied.
 macro_rules! current_layers {
     ($condition:literal) => {
         concat!(
@@ -62,7 +62,7 @@ impl Operation for All {
     }
 }
 
-/// Every stored layer of a blueprint as it is now, in the order of their names: the engines would sort them differently.
+/// The current state of all stored layers of a blueprint. Sorted here, because the engines collate differently.
 async fn all<S: Sql>(sql: &mut S, blueprint: &str) -> Result<Vec<MutableLayer>, StoreError> {
     let rows = sql.query(current_layers!(""), values![blueprint]).await?;
     let mut layers = rows.iter().map(layer).collect::<Result<Vec<_>, _>>()?;

@@ -1,9 +1,9 @@
-//! A version of a layer on its way in and out of its table.
+//! Converts versions of layers to rows and back.
 
 use foreword_prompt::layer::LayerId;
 use foreword_prompt::text::ContentHash;
 
-use super::{LayerVersion, Origin, Writer};
+use super::{LayerVersion, VersionOrigin, VersionWriter};
 use crate::engine::{Row, Sql, values};
 use crate::error::StoreError;
 
@@ -15,10 +15,10 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// How many columns that are.
+/// The number of columns.
 pub(super) const COLUMNS: usize = 12;
 
-/// The version that a row holds. A text that is not what was stored is worse than none.
+/// Reads a version, and fails if its text does not match its hash.
 pub(super) fn version(row: &Row) -> Result<LayerVersion, StoreError> {
     let version = as_found(row)?;
     if ContentHash::of(&version.text) != version.hash {
@@ -28,7 +28,7 @@ pub(super) fn version(row: &Row) -> Result<LayerVersion, StoreError> {
     Ok(version)
 }
 
-/// The same, damaged or not: whoever replaces it need not read it.
+/// As [`version`], without the hash check: a damaged text can be replaced.
 pub(super) fn as_found(row: &Row) -> Result<LayerVersion, StoreError> {
     Ok(LayerVersion {
         layer: layer_id(row)?,
@@ -44,25 +44,25 @@ pub(super) fn as_found(row: &Row) -> Result<LayerVersion, StoreError> {
     })
 }
 
-/// The layer that a row is about; its first column.
+/// The layer id in a row's first column.
 pub(super) fn layer_id(row: &Row) -> Result<LayerId, StoreError> {
     LayerId::parse(&row.get::<String>(0)?).ok_or_else(|| unreadable("the name of a layer"))
 }
 
-fn origin(row: &Row) -> Result<Origin, StoreError> {
+fn origin(row: &Row) -> Result<VersionOrigin, StoreError> {
     match (row.get::<String>(4)?.as_str(), row.get(5)?) {
-        ("default", _) => Ok(Origin::Default),
-        ("edit", _) => Ok(Origin::Edit),
-        ("rollback", Some(restores)) => Ok(Origin::Rollback { restores }),
+        ("default", _) => Ok(VersionOrigin::Default),
+        ("edit", _) => Ok(VersionOrigin::Edit),
+        ("rollback", Some(restores)) => Ok(VersionOrigin::Rollback { restores }),
         _ => Err(unreadable("the origin of a layer")),
     }
 }
 
-fn writer(row: &Row) -> Result<Writer, StoreError> {
+fn writer(row: &Row) -> Result<VersionWriter, StoreError> {
     match (row.get::<String>(7)?.as_str(), row.get(8)?) {
-        ("program", _) => Ok(Writer::Program),
-        ("owner", Some(name)) => Ok(Writer::Owner(name)),
-        ("agent", Some(name)) => Ok(Writer::Agent(name)),
+        ("program", _) => Ok(VersionWriter::Program),
+        ("owner", Some(name)) => Ok(VersionWriter::Owner(name)),
+        ("agent", Some(name)) => Ok(VersionWriter::Agent(name)),
         _ => Err(unreadable("the writer of a layer")),
     }
 }
@@ -71,15 +71,15 @@ fn unreadable(what: &str) -> StoreError {
     StoreError::Unreadable { what: what.to_owned() }
 }
 
-/// Adds a version.
+/// Inserts a version.
 pub(super) async fn insert<S: Sql>(
     sql: &mut S,
     blueprint: &str,
     version: &LayerVersion,
 ) -> Result<(), StoreError> {
     let restores = match version.origin {
-        Origin::Rollback { restores } => Some(restores),
-        Origin::Default | Origin::Edit => None,
+        VersionOrigin::Rollback { restores } => Some(restores),
+        VersionOrigin::Default | VersionOrigin::Edit => None,
     };
     sql.execute(
         "INSERT INTO layer_versions (blueprint, layer_id, version, content, hash, origin, restores, applied, writer_kind, writer, turn_id, message, created_at) \

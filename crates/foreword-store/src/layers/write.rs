@@ -1,4 +1,4 @@
-//! Writes a layer: asks the rule, with everything it depends on locked, and adds a version.
+//! Writes a layer: locks the blueprint's layers, validates the text, and adds a version.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use foreword_prompt::text::ContentHash;
 
 use super::read::one_version;
 use super::row::{as_found, columns, insert};
-use super::{LayerVersion, LayerWrite, Origin, Updated, Writer};
-use crate::changes::Change;
+use super::{LayerVersion, LayerWrite, Updated, VersionOrigin, VersionWriter};
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
@@ -23,11 +23,10 @@ pub(super) struct Write {
     pub(super) by: LayerWrite,
 }
 
-/// Where the new text comes from.
+/// The source of the new text.
 pub(super) enum NewText {
-    /// It was written.
     Edit(String),
-    /// It is that of an earlier version.
+    /// The text of an earlier version.
     Rollback(u64),
 }
 
@@ -40,15 +39,15 @@ impl Operation for Write {
         let layer = mutable_layer(blueprint, &self.id)?;
         let mut layers = Layers::lock(sql, blueprint).await?;
         let (origin, text) = match &self.text {
-            NewText::Edit(text) => (Origin::Edit, text.clone()),
+            NewText::Edit(text) => (VersionOrigin::Edit, text.clone()),
             NewText::Rollback(to) => {
                 let restored = one_version(sql, &blueprint.name, &self.id, *to).await?;
-                (Origin::Rollback { restores: *to }, restored.text)
+                (VersionOrigin::Rollback { restores: *to }, restored.text)
             }
         };
         let accepted = layers.check(blueprint, &self.id, &text)?;
         let hash = ContentHash::of(&accepted.text);
-        // Before the conflict: whoever runs this again after an answer got lost finds what they wrote.
+        // Before the conflict check, so that a retry after a lost response succeeds.
         if let Some(same) = layers.with_text(&layer.id, hash) {
             return Ok(Updated { version: same, accepted });
         }
@@ -88,33 +87,33 @@ impl Write {
     }
 }
 
-/// A default that the program brings. It is in force only if it is `applied`.
+/// A version for a built-in default. It is current only if `applied`.
 pub(super) fn default_version(layer: &LayerId, text: String, applied: bool, at: Timestamp) -> LayerVersion {
     LayerVersion {
         layer: layer.clone(),
         version: 0,
         hash: ContentHash::of(&text),
         text,
-        origin: Origin::Default,
+        origin: VersionOrigin::Default,
         applied,
-        writer: Writer::Program,
+        writer: VersionWriter::Program,
         turn: None,
         message: None,
         at,
     }
 }
 
-/// The layers of a blueprint while nobody else can write them.
+/// The locked layers of a blueprint.
 pub(super) struct Layers {
     blueprint: Arc<str>,
-    /// The version in force of each.
+    /// The current version of each layer.
     pub(super) current: BTreeMap<LayerId, LayerVersion>,
-    /// Whether a change was announced: however many versions are added at once, it is one.
+    /// Whether the change was announced: one announcement covers all added versions.
     announced: bool,
 }
 
 impl Layers {
-    /// Waits until nobody else writes layers of `blueprint`, and looks at them.
+    /// Takes the lock for the layers of `blueprint` and reads them.
     pub(super) async fn lock<S: Sql>(sql: &mut S, blueprint: &Blueprint) -> Result<Self, StoreError> {
         let name = &*blueprint.name;
         sql.lock(&format!("layers:{name}")).await?;
@@ -133,20 +132,20 @@ impl Layers {
         Ok(Self { blueprint: name.into(), current, announced: false })
     }
 
-    /// Asks whether layer `id` may have the text `text` beside the others as they are.
+    /// Checks whether the text `text` is allowed for layer `id`, given the other layers.
     pub(super) fn check(&self, blueprint: &Blueprint, id: &str, text: &str) -> Result<Accepted, StoreError> {
         let stored = |id: &LayerId| self.current.get(id).map(|version| version.text.as_str());
         Ok(check_update(blueprint, id, text, stored)?)
     }
 
-    /// The version in force, if that is its text.
+    /// The current version, if it has this text.
     fn with_text(&self, id: &LayerId, hash: ContentHash) -> Option<LayerVersion> {
         let is_whole =
             |current: &&LayerVersion| current.hash == hash && ContentHash::of(&current.text) == hash;
         self.current.get(id).filter(is_whole).cloned()
     }
 
-    /// Adds a version behind all there are, and tells.
+    /// Adds the next version and announces the change.
     pub(super) async fn add<S: Sql>(
         &mut self,
         sql: &mut S,
@@ -164,7 +163,7 @@ impl Layers {
             self.current.insert(new.layer.clone(), new.clone());
         }
         if !std::mem::replace(&mut self.announced, true) {
-            sql.announce(Change::Layers).await?;
+            sql.announce(StoreChange::Layers).await?;
         }
         Ok(new)
     }

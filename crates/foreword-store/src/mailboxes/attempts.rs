@@ -1,47 +1,43 @@
-//! Messages over which a turn has failed: they wait for another one, and after some that may have failed by their own
-//! fault they are set aside, so that none of them holds up the others for ever. Nothing is thrown away.
+//! Failed attempts to process inbox messages. A message is retried, and set aside after too many failures of its own,
+//! so that it does not block the others. Messages are never deleted.
 
 use foreword_core::id::{InboxId, TurnId};
-use foreword_core::sender::{Fault, InboxState, is_set_aside_after};
+use foreword_core::sender::{FailureSource, InboxState, is_set_aside_after};
 
 use super::inbox::{InboxMessage, columns, inbox_message, to_inbox_message};
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 use crate::senders;
 use crate::store::Store;
 
 impl Store {
-    /// Notes that `turn` has failed over these messages, whose `fault` that was, and why; those that have failed by their
-    /// own often enough are set aside. What was dealt with otherwise, or noted for this turn before, stays as it is.
-    /// Gives those it was noted for.
+    /// Records that `turn` failed on these messages, with the kind of `fault` and the error. Sets aside messages with
+    /// too many failures of their own. Skips messages that were consumed or already recorded for this turn. Returns
+    /// the recorded ones.
     ///
     /// # Errors
-    /// If it can't be written; then nothing is.
+    /// If the database can't be written; then nothing is recorded.
     pub async fn attempt_failed(
         &self,
         messages: &[InboxId],
         turn: &TurnId,
-        fault: Fault,
+        fault: FailureSource,
         error: &str,
     ) -> Result<Vec<InboxMessage>, StoreError> {
         let (messages, error) = (messages.to_vec(), error.to_owned());
         self.run(Failed { messages, turn: turn.clone(), fault, error }).await
     }
 
-    /// Puts a message that was set aside back among those that wait. Like one that waits for another attempt already, it is
-    /// tried at once.
+    /// Puts a message that was set aside back into the queue. Also clears the retry delay of a waiting message.
     ///
     /// # Errors
-    /// If there is no such message, it was dealt with, or it can't be written.
+    /// If there is no such message, it was consumed, or the database can't be written.
     pub async fn put_back(&self, id: &InboxId) -> Result<InboxMessage, StoreError> {
         self.run(PutBack(id.clone())).await
     }
 
-    /// Puts all messages that were set aside back among those that wait. Says how many.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Puts all messages that were set aside back into the queue. Returns how many.
     pub async fn put_all_back(&self) -> Result<u64, StoreError> {
         self.run(PutAllBack).await
     }
@@ -50,7 +46,7 @@ impl Store {
 pub(super) struct Failed {
     pub(super) messages: Vec<InboxId>,
     pub(super) turn: TurnId,
-    pub(super) fault: Fault,
+    pub(super) fault: FailureSource,
     pub(super) error: String,
 }
 
@@ -65,9 +61,9 @@ impl Operation for Failed {
 }
 
 impl Failed {
-    /// Notes the attempt; the caller holds the senders' lock.
+    /// Records the attempt; the caller holds the senders' lock.
     pub(super) async fn note<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
-        let own = u64::from(self.fault == Fault::Message);
+        let own = u64::from(self.fault == FailureSource::Message);
         let mut noted = Vec::new();
         for id in &self.messages {
             let update = concat!(
@@ -78,7 +74,7 @@ impl Failed {
             let row = sql.query_optional(update, values![id, &self.turn, &self.error, own]).await?;
             let Some(row) = row else { continue };
             let mut message = to_inbox_message(&row)?;
-            if self.fault == Fault::Message && is_set_aside_after(message.failures) {
+            if self.fault == FailureSource::Message && is_set_aside_after(message.failures) {
                 sql.execute("UPDATE inbox SET state = 'set_aside' WHERE id = ?1", values![id]).await?;
                 message.state = InboxState::SetAside;
             }
@@ -98,7 +94,7 @@ impl Operation for PutAllBack {
         let update = "UPDATE inbox SET state = 'staged', turn_id = NULL WHERE state = 'set_aside'";
         let put_back = sql.execute(update, values![]).await?;
         if put_back > 0 {
-            sql.announce(Change::Inbox).await?;
+            sql.announce(StoreChange::Inbox).await?;
         }
         Ok(put_back)
     }
@@ -111,11 +107,11 @@ impl Operation for PutBack {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<InboxMessage, StoreError> {
-        // Without the turn that failed last there is nothing to wait for.
+        // Clearing the failed turn also clears the retry delay.
         let update = "UPDATE inbox SET state = 'staged', turn_id = NULL
              WHERE id = ?1 AND (state = 'set_aside' OR (state = 'staged' AND attempts > 0))";
         if sql.execute(update, values![&self.0]).await? > 0 {
-            sql.announce(Change::Inbox).await?;
+            sql.announce(StoreChange::Inbox).await?;
         }
         let message = inbox_message(sql, &self.0).await?;
         match &message.consumed {

@@ -1,61 +1,59 @@
-//! The end of a turn: its messages are taken out, its answers put in, and both remembered.
+//! Finishes a turn over inbox messages: consumes the messages, stores the replies, and updates the senders' history.
 
 use foreword_core::id::{InboxId, TurnId};
-use foreword_core::sender::{Answered, Fault, HistoryLimits, Reply, exchanges};
+use foreword_core::sender::{AnsweredMessage, FailureSource, HistoryLimits, SenderReply, exchanges};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::zero_byte::without_zero_bytes;
 
 use super::attempts::Failed;
 use super::inbox::inbox_message;
 use super::outbox::{NewOutboxMessage, outbox_message};
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
-use crate::senders::{self, Recorded, TurnExchanges};
+use crate::senders::{self, RecordedExchanges, TurnExchanges};
 use crate::store::Store;
 
-/// What a turn did with its messages.
+/// The result of a turn over inbox messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedBatch {
-    /// The turn.
     pub turn: TurnId,
-    /// When.
+    /// The current time.
     pub at: Timestamp,
-    /// The messages it has dealt with.
+    /// The messages it has consumed.
     pub consumed: Vec<InboxId>,
-    /// The messages whose senders get no reply.
+    /// The messages without a reply.
     pub unanswered: Unanswered,
-    /// What it wrote.
     pub replies: Vec<NewOutboxMessage>,
-    /// How much history is kept.
+    /// The limits of the senders' history.
     pub limits: HistoryLimits,
 }
 
-/// Messages that stay pending although their turn has ended well. It counts as a failed attempt of each.
+/// Messages that stay pending although their turn succeeded. It counts as a failed attempt for each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unanswered {
-    /// Which.
     pub messages: Vec<InboxId>,
-    /// Why, for the list of the inbox.
+    /// The reason, shown in the inbox list.
     pub reason: String,
 }
 
-/// What became of a finished batch.
+/// The outcome of finishing a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finished {
-    /// It is stored. Senders whose exchanges were not kept are named.
-    Now(Recorded),
-    /// It had been stored before, and was left as it is.
+pub enum BatchOutcome {
+    /// Stored. Lists the senders whose exchanges were not recorded.
+    Now(RecordedExchanges),
+    /// Stored before, and unchanged.
     Before,
 }
 
 impl Store {
-    /// Takes a turn's answered messages out of the inbox, notes with the unanswered ones why they stay, puts its answers
-    /// into the outbox and its exchanges into the senders' history: all of it or nothing. A turn that does this again, with the same answers or others, changes nothing.
+    /// Consumes a turn's answered messages, records why unanswered ones stay, adds the replies to the outbox and the
+    /// exchanges to the senders' history, in one transaction. Repeating it for the same turn changes nothing, even
+    /// with other replies.
     ///
     /// # Errors
-    /// If a message is not there, or another turn has dealt with it, or it can't be written.
-    pub async fn finish_batch(&self, batch: FinishedBatch) -> Result<Finished, StoreError> {
+    /// If there is no such message, another turn has consumed it, or the database can't be written.
+    pub async fn finish_batch(&self, batch: FinishedBatch) -> Result<BatchOutcome, StoreError> {
         self.run(Finish(batch)).await
     }
 }
@@ -63,27 +61,27 @@ impl Store {
 struct Finish(FinishedBatch);
 
 impl Operation for Finish {
-    type Output = Finished;
+    type Output = BatchOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Finished, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<BatchOutcome, StoreError> {
         let batch = &self.0;
         sql.lock(senders::LOCK).await?;
         let messages = consume(sql, batch).await?;
         if messages.is_empty() && !batch.consumed.is_empty() {
-            return Ok(Finished::Before);
+            return Ok(BatchOutcome::Before);
         }
         let unanswered = Failed {
             messages: batch.unanswered.messages.clone(),
             turn: batch.turn.clone(),
-            fault: Fault::Message,
+            fault: FailureSource::Message,
             error: batch.unanswered.reason.clone(),
         };
         unanswered.note(sql).await?;
         for reply in &batch.replies {
             send(sql, batch, reply).await?;
         }
-        let replies: Vec<Reply> = batch.replies.iter().map(reply).collect();
+        let replies: Vec<SenderReply> = batch.replies.iter().map(reply).collect();
         let turn = TurnExchanges {
             exchanges: exchanges(&messages, &replies, &batch.turn, batch.at),
             active: messages.iter().map(|message| message.sender.clone()).collect(),
@@ -91,27 +89,33 @@ impl Operation for Finish {
             limits: batch.limits,
         };
         let recorded = senders::record(sql, &turn).await?;
-        sql.announce(Change::Inbox).await?;
-        Ok(Finished::Now(recorded))
+        sql.announce(StoreChange::Inbox).await?;
+        Ok(BatchOutcome::Now(recorded))
     }
 }
 
-fn reply(new: &NewOutboxMessage) -> Reply {
-    Reply { recipient: new.recipient.clone(), in_reply_to: new.in_reply_to.clone(), body: new.body.clone() }
+fn reply(new: &NewOutboxMessage) -> SenderReply {
+    SenderReply {
+        recipient: new.recipient.clone(),
+        in_reply_to: new.in_reply_to.clone(),
+        body: new.body.clone(),
+    }
 }
 
-/// Takes the batch's messages out of the inbox: all of them, or none if this turn has done so before.
-async fn consume<S: Sql>(sql: &mut S, batch: &FinishedBatch) -> Result<Vec<Answered>, StoreError> {
+/// Consumes the batch's messages: all of them, or none if this turn has done so before.
+async fn consume<S: Sql>(sql: &mut S, batch: &FinishedBatch) -> Result<Vec<AnsweredMessage>, StoreError> {
     let mut taken = Vec::new();
     let mut before = None;
     for id in &batch.consumed {
-        if taken.iter().any(|message: &Answered| message.id == *id) {
+        if taken.iter().any(|message: &AnsweredMessage| message.id == *id) {
             continue;
         }
         let update = "UPDATE inbox SET state = 'consumed', turn_id = ?2, consumed_at = ?3
              WHERE id = ?1 AND state = 'staged' RETURNING sender, body";
         match sql.query_optional(update, values![id, &batch.turn, batch.at]).await? {
-            Some(row) => taken.push(Answered { id: id.clone(), sender: row.parse(0)?, body: row.get(1)? }),
+            Some(row) => {
+                taken.push(AnsweredMessage { id: id.clone(), sender: row.parse(0)?, body: row.get(1)? })
+            }
             None => match inbox_message(sql, id).await?.consumed {
                 Some((turn, _)) if turn == batch.turn => before = Some(id),
                 Some((turn, _)) => return Err(taken_by("inbox message", id.as_str(), &turn)),
@@ -120,13 +124,13 @@ async fn consume<S: Sql>(sql: &mut S, batch: &FinishedBatch) -> Result<Vec<Answe
         }
     }
     match before {
-        // A turn deals with its messages once. If it has done so with some of these, its answers are out already.
+        // A turn consumes its messages once. If it has consumed some of these, its replies are stored already.
         Some(id) if !taken.is_empty() => Err(taken_by("inbox message", id.as_str(), &batch.turn)),
         _ => Ok(taken),
     }
 }
 
-/// It was set aside while this turn was under way, because others had failed over it.
+/// The error if the message was set aside while this turn was running.
 fn aside(id: &InboxId) -> StoreError {
     let reason = "it is set aside".to_owned();
     StoreError::Refused { what: "inbox message", id: id.to_string(), reason }
@@ -136,7 +140,7 @@ fn taken_by(what: &'static str, id: &str, turn: &TurnId) -> StoreError {
     StoreError::Taken { what, id: id.to_owned(), turn: turn.to_string() }
 }
 
-/// Puts a message into the outbox. If it is there already, it must be this turn's.
+/// Adds a message to the outbox. An existing one must be of this turn.
 async fn send<S: Sql>(sql: &mut S, batch: &FinishedBatch, new: &NewOutboxMessage) -> Result<(), StoreError> {
     let insert = "INSERT INTO outbox (id, recipient, body, in_reply_to, turn_id, created_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";

@@ -1,4 +1,4 @@
-//! What others left for the agent.
+//! The inbox: messages to the agent.
 
 use foreword_core::failure::OwnerOnly;
 use foreword_core::id::{InboxId, TurnId};
@@ -6,15 +6,15 @@ use foreword_core::sender::{InboxState, SenderAddress};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::zero_byte::without_zero_bytes;
 
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// The lock that whoever counts what waits holds.
+/// The lock for counting waiting messages.
 const WAITING_LOCK: &str = "inbox";
 
-/// The columns a message is read from. When its last turn ended is known of the turn.
+/// The columns of a message. The time of its last attempt is the end of that turn.
 macro_rules! columns {
     () => {
         "id, sender, body, received_at, state, turn_id, consumed_at, attempts, error, failures,
@@ -23,52 +23,47 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// A message that somebody leaves for the agent.
+/// A message to add to the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewInboxMessage {
-    /// Its id, made by whoever brings it; the same id is the same message.
+    /// Its id, chosen by the client. Adding the same id again is idempotent.
     pub id: InboxId,
-    /// From whom.
     pub sender: SenderAddress,
-    /// What it says. Zero bytes are replaced.
+    /// The text. Zero bytes are replaced.
     pub body: String,
-    /// When.
+    /// The time of receipt.
     pub at: Timestamp,
 }
 
-/// A message that somebody left for the agent.
+/// A message in the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxMessage {
-    /// Which.
     pub id: InboxId,
-    /// From whom.
     pub sender: SenderAddress,
-    /// What it says, in full.
+    /// The full text.
     pub body: String,
-    /// When it came.
+    /// When it was received.
     pub received_at: Timestamp,
-    /// Whether it waits.
     pub state: InboxState,
-    /// The turn that has dealt with it, and when; until then it is staged or set aside.
+    /// The turn that consumed it, and when; `None` while it is staged or set aside.
     pub consumed: Option<(TurnId, Timestamp)>,
-    /// The turn that failed over it last, while it is not dealt with.
+    /// The last turn that failed on it, while it is not consumed.
     pub failed_turn: Option<TurnId>,
-    /// How many turns have failed over it.
+    /// How many turns have failed on it.
     pub attempts: u64,
-    /// How many of them may have failed by its own fault.
+    /// How many of those failures it may have caused itself.
     pub failures: u64,
-    /// Why the last of them did.
+    /// The error of the last failed turn.
     pub error: Option<OwnerOnly<String>>,
-    /// When the last of them did; nothing if it is to be tried at once.
+    /// When the last failed turn ended; `None` if it can be retried at once.
     pub tried_at: Option<Timestamp>,
 }
 
-/// How many messages may wait.
+/// Limits on waiting messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitingLimits {
-    /// Of one sender.
     pub per_sender: u64,
-    /// In all.
+    /// In total.
     pub in_all: u64,
 }
 
@@ -78,42 +73,36 @@ impl Default for WaitingLimits {
     }
 }
 
-/// What became of a message that was brought where not everything is taken.
+/// The outcome of staging with limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Brought {
+pub enum StageOutcome {
     /// It is in the inbox.
-    In(Staged),
-    /// As many messages of this sender wait as may; it was not taken.
-    SenderHasTooMany {
-        /// How many may.
-        limit: u64,
-    },
-    /// As many messages wait as may; it was not taken.
-    TooManyInAll {
-        /// How many may.
-        limit: u64,
-    },
+    Staged(Staged),
+    /// Rejected: the sender has too many waiting messages.
+    SenderLimitReached { limit: u64 },
+    /// Rejected: too many messages are waiting in total.
+    TotalLimitReached { limit: u64 },
 }
 
-/// What became of a message that was brought.
+/// The outcome of staging.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Staged {
-    /// It waits for a turn.
+    /// A new message, waiting for a turn.
     New(InboxMessage),
-    /// It had been brought before; this is what is stored.
+    /// It was staged before; the stored message.
     Again(InboxMessage),
 }
 
 impl Store {
-    /// Puts a message into the inbox. The same message again is the first one.
+    /// Adds a message to the inbox. Idempotent.
     ///
     /// # Errors
-    /// If another message has this id, or it can't be written.
+    /// If another message has this id, or the database can't be written.
     pub async fn stage(&self, new: NewInboxMessage) -> Result<Staged, StoreError> {
         self.run(Stage(new)).await
     }
 
-    /// The same, as long as not too many wait. A message that is there already is found, whatever the limits.
+    /// As [`Store::stage`], but rejects new messages above the limits. A message staged before is returned even so.
     ///
     /// # Errors
     /// As [`Store::stage`].
@@ -121,14 +110,11 @@ impl Store {
         &self,
         new: NewInboxMessage,
         limits: WaitingLimits,
-    ) -> Result<Brought, StoreError> {
+    ) -> Result<StageOutcome, StoreError> {
         self.run(StageWithin(new, limits)).await
     }
 
-    /// At most `limit` messages that wait for a turn, in the order they came.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// At most `limit` staged messages, the oldest first.
     pub async fn staged(&self, limit: u64) -> Result<Vec<InboxMessage>, StoreError> {
         self.run(ListStaged(limit)).await
     }
@@ -136,7 +122,7 @@ impl Store {
     /// A message of the inbox.
     ///
     /// # Errors
-    /// If there is no such message, or it can't be read.
+    /// If there is no such message, or the database can't be read.
     pub async fn inbox_message(&self, id: &InboxId) -> Result<InboxMessage, StoreError> {
         self.run(GetInbox(id.clone())).await
     }
@@ -162,7 +148,7 @@ impl Operation for Stage {
         if inserted == 0 {
             return Ok(Staged::Again(message));
         }
-        sql.announce(Change::Inbox).await?;
+        sql.announce(StoreChange::Inbox).await?;
         Ok(Staged::New(message))
     }
 }
@@ -170,12 +156,12 @@ impl Operation for Stage {
 struct StageWithin(NewInboxMessage, WaitingLimits);
 
 impl Operation for StageWithin {
-    type Output = Brought;
+    type Output = StageOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Brought, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StageOutcome, StoreError> {
         let Self(new, limits) = self;
-        // Two who count at the same time would both find room for one.
+        // Without the lock, two concurrent counts could both find room for one more.
         sql.lock(WAITING_LOCK).await?;
         let known = sql.query_optional("SELECT seq FROM inbox WHERE id = ?1", values![&new.id]).await?;
         if known.is_none() {
@@ -184,16 +170,16 @@ impl Operation for StageWithin {
                 LIMIT ?2) AS waiting";
             let own = sql.query_optional(of_sender, values![new.sender.as_str(), limits.per_sender]).await?;
             if own.map_or(Ok(0), |row| row.get::<u64>(0))? >= limits.per_sender {
-                return Ok(Brought::SenderHasTooMany { limit: limits.per_sender });
+                return Ok(StageOutcome::SenderLimitReached { limit: limits.per_sender });
             }
             let of_all =
                 "SELECT COUNT(*) FROM (SELECT seq FROM inbox WHERE state = 'staged' LIMIT ?1) AS waiting";
             let all = sql.query_optional(of_all, values![limits.in_all]).await?;
             if all.map_or(Ok(0), |row| row.get::<u64>(0))? >= limits.in_all {
-                return Ok(Brought::TooManyInAll { limit: limits.in_all });
+                return Ok(StageOutcome::TotalLimitReached { limit: limits.in_all });
             }
         }
-        Stage(new.clone()).run(sql).await.map(Brought::In)
+        Stage(new.clone()).run(sql).await.map(StageOutcome::Staged)
     }
 }
 
@@ -231,7 +217,7 @@ pub(super) async fn inbox_message<S: Sql>(sql: &mut S, id: &InboxId) -> Result<I
 
 pub(super) fn to_inbox_message(row: &Row) -> Result<InboxMessage, StoreError> {
     let state = row.parse(4)?;
-    // A message over which a turn has failed has a turn too.
+    // A message with a failed attempt has a turn too.
     let (consumed, failed_turn, tried_at) = match state {
         InboxState::Consumed => (Some((row.parse(5)?, row.parse(6)?)), None, None),
         InboxState::Staged | InboxState::SetAside => (None, row.parse_optional(5)?, row.parse_optional(10)?),

@@ -1,13 +1,12 @@
-//! What others left for the agent, and what the agent left for them, in full. A message is durable before whoever
-//! brought it is told; a turn takes its messages out, answers and remembers in one step, so that a crash leaves all of it
-//! or nothing.
+//! The inbox and the outbox of the agent, with full texts. A message is durable before the client gets a response. A
+//! turn consumes its messages, stores its replies and updates the history in one transaction.
 
 mod attempts;
 mod finish;
 mod inbox;
-mod listing;
+mod list;
 mod outbox;
 
-pub use finish::{Finished, FinishedBatch, Unanswered};
-pub use inbox::{Brought, InboxMessage, NewInboxMessage, Staged, WaitingLimits};
+pub use finish::{BatchOutcome, FinishedBatch, Unanswered};
+pub use inbox::{InboxMessage, NewInboxMessage, StageOutcome, Staged, WaitingLimits};
 pub use outbox::{NewOutboxMessage, OutboxMessage};

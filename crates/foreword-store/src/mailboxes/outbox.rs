@@ -1,4 +1,4 @@
-//! What the agent left for others, and whether it has reached them.
+//! The outbox: messages from the agent, and their delivery.
 
 use foreword_core::id::{InboxId, OutboxId, TurnId};
 use foreword_core::sender::SenderAddress;
@@ -8,27 +8,23 @@ use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// A message that the agent leaves for somebody.
+/// A message to add to the outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOutboxMessage {
-    /// Its id.
     pub id: OutboxId,
-    /// To whom.
     pub recipient: SenderAddress,
-    /// What it says. Zero bytes are replaced.
+    /// The text. Zero bytes are replaced.
     pub body: String,
     /// The message it answers.
     pub in_reply_to: Option<InboxId>,
 }
 
-/// A message that the agent left for somebody.
+/// A message in the outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxMessage {
-    /// Which.
     pub id: OutboxId,
-    /// To whom.
     pub recipient: SenderAddress,
-    /// What it says, in full.
+    /// The full text.
     pub body: String,
     /// The message it answers.
     pub in_reply_to: Option<InboxId>,
@@ -38,7 +34,7 @@ pub struct OutboxMessage {
     pub at: Timestamp,
     /// When it was delivered.
     pub delivered_at: Option<Timestamp>,
-    /// How often delivery was tried.
+    /// The number of delivery attempts.
     pub attempts: u64,
 }
 
@@ -46,23 +42,20 @@ impl Store {
     /// A message of the outbox.
     ///
     /// # Errors
-    /// If there is no such message, or it can't be read.
+    /// If there is no such message, or the database can't be read.
     pub async fn outbox_message(&self, id: &OutboxId) -> Result<OutboxMessage, StoreError> {
         self.run(GetOutbox(id.clone())).await
     }
 
-    /// At most `limit` messages that were not delivered yet, in the order they were written.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// At most `limit` undelivered messages, the oldest first.
     pub async fn undelivered(&self, limit: u64) -> Result<Vec<OutboxMessage>, StoreError> {
         self.run(ListUndelivered(limit)).await
     }
 
-    /// Notes that delivery was tried, and when it succeeded, if it did. What was delivered stays so.
+    /// Records a delivery attempt, and the delivery time if it succeeded. A delivered message stays delivered.
     ///
     /// # Errors
-    /// If there is no such message, or it can't be written.
+    /// If there is no such message, or the database can't be written.
     pub async fn delivery_tried(
         &self,
         id: &OutboxId,

@@ -1,32 +1,31 @@
-//! Taking messages in, each once, however often it is delivered.
+//! Accepts messages idempotently.
 
 use foreword_core::message::{Message, NewMessage};
 
 use super::{columns, content, insert, message};
-use crate::conversations;
+use crate::conversation_lock;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
-/// What a sender calls a delivery, so that the same one again is known for it.
+/// The client's idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey {
-    /// Whose keys they are, such as a bridge or a token: two senders may use the same key.
+    /// The namespace of the key, such as a bridge or a token.
     pub scope: String,
-    /// The key.
     pub key: String,
 }
 
-/// A message that is in the conversation now, and since when.
+/// The outcome of accepting a message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Accepted {
-    /// It has just been taken in.
+pub enum AcceptOutcome {
+    /// The message is new.
     New(Message),
-    /// It was taken in before; this is what was stored then. Whether a turn has taken it up, it says itself.
+    /// The message was accepted before; the stored message, which also tells whether a turn has taken it.
     Before(Message),
 }
 
-impl Accepted {
-    /// The message, whichever way.
+impl AcceptOutcome {
+    /// The message in either case.
     #[must_use]
     pub fn message(&self) -> &Message {
         match self {
@@ -45,29 +44,37 @@ pub(crate) struct Accept {
 }
 
 impl Operation for Accept {
-    type Output = Accepted;
+    type Output = AcceptOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Accepted, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<AcceptOutcome, StoreError> {
         let Self { new, key } = self;
-        conversations::lock(sql, &new.conversation).await?;
+        conversation_lock::lock(sql, &new.conversation).await?;
         if let Some(key) = key {
             let row = sql.query_optional(BY_KEY, values![&key.scope, &key.key]).await?;
             if let Some(before) = row.as_ref().map(message).transpose()? {
                 let used = StoreError::UsedBefore { what: "idempotency key", id: key.key.clone() };
-                return if is_same(&before.message, new)? { Ok(Accepted::Before(before)) } else { Err(used) };
+                return if is_same(&before.message, new)? {
+                    Ok(AcceptOutcome::Before(before))
+                } else {
+                    Err(used)
+                };
             }
         }
         let row = sql.query_optional(BY_ID, values![&new.id]).await?;
         if let Some(before) = row.as_ref().map(message).transpose()? {
             let used = StoreError::UsedBefore { what: "message id", id: new.id.to_string() };
-            return if is_same(&before.message, new)? { Ok(Accepted::Before(before)) } else { Err(used) };
+            return if is_same(&before.message, new)? {
+                Ok(AcceptOutcome::Before(before))
+            } else {
+                Err(used)
+            };
         }
-        insert(sql, new, key.as_ref()).await.map(Accepted::New)
+        insert(sql, new, key.as_ref()).await.map(AcceptOutcome::New)
     }
 }
 
-/// Whether somebody says the same again: time, trust and the rest may differ from one delivery to the next.
+/// Whether the content is the same. Time and trust may differ between deliveries.
 fn is_same(before: &NewMessage, now: &NewMessage) -> Result<bool, StoreError> {
     let said = |message: &NewMessage| {
         (message.conversation.clone(), message.role, message.kind, message.author.clone())

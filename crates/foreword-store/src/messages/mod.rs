@@ -1,4 +1,5 @@
-//! Messages: in order, each at the trust it was written at; durable before whoever brought one is told.
+//! Messages of conversations: ordered, each with the trust it was written at, durable before the client gets a
+//! response.
 
 mod accept;
 mod read;
@@ -8,20 +9,20 @@ use foreword_core::id::ConversationId;
 use foreword_core::message::{Message, NewMessage, Usage};
 use foreword_prompt::trust::Trust;
 
-use crate::changes::Change;
-use crate::conversations::not_found;
+use crate::changes::StoreChange;
+use crate::conversation_lock::not_found;
 use crate::engine::{Row, Sql, Value, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
 pub(crate) use accept::Accept;
-pub use accept::{Accepted, IdempotencyKey};
+pub use accept::{AcceptOutcome, IdempotencyKey};
 pub use read::MessagePage;
 #[cfg(test)]
 pub(crate) use read::WITH_PENDING;
 pub(crate) use read::live;
 
-/// What is asked on the way of a turn, for the test that none of it grows with the number of conversations.
+/// The statements of a turn, for the test that no query scans all conversations.
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[&str] = &[
     NEXT_SEQ,
@@ -37,8 +38,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
 ];
 
 impl Store {
-    /// Takes a message in. When this returns, it is durable. What was taken in before, by its id or by `key`, is not
-    /// taken in again.
+    /// Accepts a message. It is durable when this returns. A message accepted before, by its id or by `key`, is not
+    /// added again.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -47,7 +48,7 @@ impl Store {
     /// # use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
     /// # use foreword_prompt::trust::Trust;
     /// # use foreword_store::{conversations::NewConversation, location::Location, store::Store};
-    /// use foreword_store::messages::{Accepted, IdempotencyKey};
+    /// use foreword_store::messages::{AcceptOutcome, IdempotencyKey};
     /// # let folder = tempfile::tempdir()?;
     /// # let now: foreword_core::timestamp::Timestamp = "2026-11-16T08:00:00Z".parse()?;
     /// # let store = Store::open(&Location::file(folder.path().join("foreword.db")), now).await?;
@@ -62,31 +63,29 @@ impl Store {
     /// let key = IdempotencyKey { scope: "signal".to_owned(), key: "1731744000".to_owned() };
     /// let first = store.accept(message("m-1", id.clone()), Some(key.clone())).await?;
     /// let again = store.accept(message("m-2", id.clone()), Some(key)).await?;
-    /// assert_eq!(again, Accepted::Before(first.message().clone()));
+    /// assert_eq!(again, AcceptOutcome::Before(first.message().clone()));
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// If there is no such conversation, the id or the key was used for something else, or it can't be written.
-    pub async fn accept(&self, new: NewMessage, key: Option<IdempotencyKey>) -> Result<Accepted, StoreError> {
+    pub async fn accept(
+        &self,
+        new: NewMessage,
+        key: Option<IdempotencyKey>,
+    ) -> Result<AcceptOutcome, StoreError> {
         self.run(accept::Accept { new, key }).await
     }
 
-    /// What a model reads of a conversation: the newest summary, and what came behind it. Empty if there is no such
+    /// The history that a model reads: the newest summary and the messages after it. Empty if there is no such
     /// conversation.
     ///
-    /// This is everything, whatever trust it was written at. A turn reads [`Store::history_at`].
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// Includes messages of every trust. A turn reads [`Store::history_at`].
     pub async fn history(&self, conversation: &ConversationId) -> Result<History, StoreError> {
         self.run(read::Live(conversation.clone())).await
     }
 
-    /// The history as a turn of trust `trust` may read it: a line stands in the place of what was written above that.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The history that a turn at `trust` may read: a placeholder replaces messages of higher trust.
     pub async fn history_at(
         &self,
         conversation: &ConversationId,
@@ -95,10 +94,7 @@ impl Store {
         Ok(self.history(conversation).await?.at_trust(trust))
     }
 
-    /// Everything ever said in a conversation, covered by a summary or not, page by page.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// All messages of a conversation, including those covered by a summary, page by page.
     pub async fn all_messages(
         &self,
         conversation: &ConversationId,
@@ -107,35 +103,23 @@ impl Store {
         self.run(read::All(conversation.clone(), page)).await
     }
 
-    /// The least of the trusts at which somebody has spoken in a conversation: whoever has spoken there hears what is said.
-    /// `None` if nobody has spoken yet.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The lowest trust of the people who have written in a conversation, since they read the answers. `None` if
+    /// there are none yet.
     pub async fn audience(&self, conversation: &ConversationId) -> Result<Option<Trust>, StoreError> {
         self.run(read::Audience(conversation.clone())).await
     }
 
-    /// Whether `author` has said anything in a conversation.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// Whether `author` has written in a conversation.
     pub async fn has_spoken(&self, conversation: &ConversationId, author: &str) -> Result<bool, StoreError> {
         self.run(read::HasSpoken(conversation.clone(), author.to_owned())).await
     }
 
-    /// What was said in a conversation and no turn has taken up yet, the oldest first.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The messages of a conversation that no turn has taken yet, the oldest first.
     pub async fn pending(&self, conversation: &ConversationId) -> Result<Vec<Message>, StoreError> {
         self.run(read::Pending(conversation.clone())).await
     }
 
-    /// Conversations in which somebody waits for a turn, the one that has waited longest first, at most `limit`.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// At most `limit` conversations with pending messages, the longest-waiting first.
     pub async fn conversations_with_pending(&self, limit: u32) -> Result<Vec<ConversationId>, StoreError> {
         self.run(read::WithPending(limit)).await
     }
@@ -150,7 +134,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// Adds a message at the end of its conversation. The caller holds the conversation's lock.
+/// Appends a message to its conversation. The caller holds the conversation's lock.
 pub(crate) async fn append<S: Sql>(sql: &mut S, new: &NewMessage) -> Result<Message, StoreError> {
     insert(sql, new, None).await
 }
@@ -164,7 +148,7 @@ async fn insert<S: Sql>(
     let usage = |part: fn(&Usage) -> u64| Value::from(new.usage.as_ref().map(part));
     let written = sql
         .execute(
-            // The id or the key can be another conversation's, whose lock nobody holds here.
+            // The id or the key may belong to another conversation, which is not locked here.
             "INSERT INTO messages (conversation_id, seq, id, role, kind, content, trust, provenance, author, turn_id,
                  tokens_in, tokens_out, cache_read, cache_write, created_at, idempotency_scope, idempotency_key)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
@@ -191,22 +175,22 @@ async fn insert<S: Sql>(
         )
         .await?;
     if written == 0 {
-        // Whoever brings a key has looked for the id and the key; ids are made to differ, so it is the key.
+        // The caller has checked the id and the key, and ids are unique, so it is the key.
         let (what, id) = key
             .map_or_else(|| ("message id", new.id.to_string()), |key| ("idempotency key", key.key.clone()));
         return Err(StoreError::UsedBefore { what, id });
     }
-    sql.announce(Change::Conversation(new.conversation.clone())).await?;
+    sql.announce(StoreChange::Conversation(new.conversation.clone())).await?;
     Ok(Message { seq, message: new.clone() })
 }
 
-/// What a message says, as it is stored.
+/// The stored form of a message's content.
 fn content(new: &NewMessage) -> Result<String, StoreError> {
     serde_json::to_string(&new.content)
         .map_err(|error| StoreError::Unreadable { what: format!("a message's content: {error}") })
 }
 
-/// The next free place in a conversation, which is now taken; and the conversation has been active.
+/// Allocates the next sequence number and updates the conversation's last activity.
 const NEXT_SEQ: &str = "UPDATE conversations SET next_seq = next_seq + 1,
          last_activity_at = CASE WHEN last_activity_at < ?2 THEN ?2 ELSE last_activity_at END
      WHERE id = ?1 RETURNING next_seq - 1";
@@ -218,11 +202,11 @@ async fn next_seq<S: Sql>(sql: &mut S, new: &NewMessage) -> Result<u64, StoreErr
     }
 }
 
-/// A message out of a row of [`COLUMNS`].
+/// Reads a message from a row of [`COLUMNS`].
 pub(crate) fn message(row: &Row) -> Result<Message, StoreError> {
     let usage = match row.get::<Option<u64>>(10)? {
         Some(input) => {
-            // How long what was written is kept was only of use for the price, which is in the events.
+            // The cache lifetime only matters for the price, which is in the events.
             let (output, cache_read, cache_write) = (row.get(11)?, row.get(12)?, row.get(13)?);
             Some(Usage { input, output, cache_read, cache_write, cache_write_1h: 0, cache_unknown: false })
         }

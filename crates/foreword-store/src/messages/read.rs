@@ -1,4 +1,4 @@
-//! Reading messages: what is live, everything there ever was, and what waits.
+//! Reads messages: the live history, all messages, and pending ones.
 
 use foreword_core::history::History;
 use foreword_core::id::ConversationId;
@@ -23,13 +23,13 @@ enum Order {
 }
 
 impl MessagePage {
-    /// The first `limit` messages behind place `after`, the oldest first; 0 is the beginning.
+    /// The first `limit` messages after sequence number `after`, the oldest first; 0 is the start.
     #[must_use]
     pub fn after(after: u64, limit: u32) -> Self {
         Self { order: Order::OldestFirst { after }, limit }
     }
 
-    /// The last `limit` messages before place `before`, the newest first.
+    /// The last `limit` messages before sequence number `before`, the newest first.
     #[must_use]
     pub fn before(before: u64, limit: u32) -> Self {
         Self { order: Order::NewestFirst { before }, limit }
@@ -57,7 +57,7 @@ pub(crate) const OLDEST_FIRST: &str =
     select!("WHERE conversation_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3");
 pub(crate) const NEWEST_FIRST: &str =
     select!("WHERE conversation_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3");
-// The words of the index, so that it is used.
+// Repeats the condition of the partial index, so that it is used.
 pub(crate) const PENDING: &str = select!(
     "WHERE conversation_id = ?1 AND turn_id IS NULL AND role = 'user' AND kind = 'message' ORDER BY seq"
 );
@@ -133,7 +133,6 @@ impl Operation for WithPending {
 pub(crate) const TRUSTS: &str =
     "SELECT DISTINCT trust FROM messages WHERE conversation_id = ?1 AND role = 'user' AND kind = 'message'";
 
-/// The least of the trusts at which somebody has spoken in a conversation.
 pub(super) struct HasSpoken(pub(super) ConversationId, pub(super) String);
 
 impl Operation for HasSpoken {

@@ -1,32 +1,36 @@
-//! What the configuration says of schedules, and when each fires next.
+//! Stores the configured schedules and their next firing.
 
 use std::collections::BTreeMap;
 
 use foreword_core::timestamp::Timestamp;
 
-use super::{NewSchedule, Schedule};
-use crate::changes::Change;
+use super::{NewSchedule, StoredSchedule};
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
 pub(super) struct Put(pub(super) NewSchedule);
 
 impl Operation for Put {
-    type Output = Schedule;
+    type Output = StoredSchedule;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Schedule, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StoredSchedule, StoreError> {
         super::lock(sql).await?;
         let before = super::find(sql, &self.0.name).await?;
         if put(sql, before.as_ref(), &self.0).await? {
-            sql.announce(Change::Schedules).await?;
+            sql.announce(StoreChange::Schedules).await?;
         }
         super::get(sql, &self.0.name).await
     }
 }
 
-/// Writes what is new about a schedule; says whether anything was.
-async fn put<S: Sql>(sql: &mut S, before: Option<&Schedule>, new: &NewSchedule) -> Result<bool, StoreError> {
+/// Writes a schedule if it has changed. Returns whether it has.
+async fn put<S: Sql>(
+    sql: &mut S,
+    before: Option<&StoredSchedule>,
+    new: &NewSchedule,
+) -> Result<bool, StoreError> {
     let known = before.map(|schedule| (&schedule.timing, schedule.next_fire_at));
     let next_fire_at = new.timing.next_fire(known, new.next_fire_at);
     if before.is_some_and(|old| old.timing == new.timing && old.next_fire_at == next_fire_at) {
@@ -55,7 +59,7 @@ impl Operation for Set {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
         super::lock(sql).await?;
-        let mut before: BTreeMap<String, Schedule> =
+        let mut before: BTreeMap<String, StoredSchedule> =
             super::all(sql).await?.into_iter().map(|schedule| (schedule.name.clone(), schedule)).collect();
         let mut changed = false;
         for new in &self.all {
@@ -68,7 +72,7 @@ impl Operation for Set {
             changed = true;
         }
         if changed {
-            sql.announce(Change::Schedules).await?;
+            sql.announce(StoreChange::Schedules).await?;
         }
         Ok(())
     }
@@ -91,12 +95,12 @@ impl Operation for PullBack {
             if sql.query_optional(select, values![&self.schedule, candidate]).await?.is_some() {
                 continue;
             }
-            // Only if nobody has moved it in the meantime.
+            // Only if no other node has moved it meanwhile.
             let update = "UPDATE schedules SET next_fire_at = ?2
                 WHERE name = ?1 AND next_fire_at = ?3 AND enabled = 1";
             let moved = sql.execute(update, values![&self.schedule, candidate, self.from]).await? > 0;
             if moved {
-                sql.announce(Change::Schedules).await?;
+                sql.announce(StoreChange::Schedules).await?;
             }
             return Ok(moved.then_some(candidate));
         }

@@ -1,11 +1,11 @@
-//! Firings: each claimed once, by one node, and ended once.
+//! Firings: each is claimed by one node, once, and finished once.
 
 use foreword_core::id::{ConversationId, MessageId, NodeId};
-use foreword_core::schedule::{Ended, FiringOutcome};
+use foreword_core::schedule::{FiringEnd, FiringOutcome};
 use foreword_core::timestamp::Timestamp;
 
-use super::{ClaimFiring, FinishFiring, Finished, Firing, FiringPlace, Schedule};
-use crate::changes::Change;
+use super::{ClaimFiring, FinishFiring, FinishedFiring, Firing, FiringLinks, StoredSchedule};
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::messages::IdempotencyKey;
@@ -18,7 +18,7 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// How many those are.
+/// The number of columns.
 pub(super) const COLUMNS: usize = 11;
 
 const INSERT: &str = "INSERT INTO schedule_firings (schedule, due_at, node, claimed_at, renewed_at)
@@ -44,7 +44,7 @@ impl Operation for Claim {
         for one in &self.0 {
             claimed.extend(claim(sql, one, clock).await?);
         }
-        sql.announce(Change::Schedules).await?;
+        sql.announce(StoreChange::Schedules).await?;
         Ok(claimed)
     }
 }
@@ -54,7 +54,7 @@ async fn claim<S: Sql>(
     claim: &ClaimFiring,
     clock: Timestamp,
 ) -> Result<Option<Firing>, StoreError> {
-    // Moved on even if somebody had this firing before: else it would be due for ever.
+    // Advances even if the firing was claimed before: otherwise it would stay due forever.
     let update =
         "UPDATE schedules SET next_fire_at = ?2 WHERE name = ?1 AND enabled = 1 AND next_fire_at = ?3";
     if sql.execute(update, values![&claim.schedule, claim.next_fire_at, claim.due_at]).await? == 0 {
@@ -67,7 +67,7 @@ async fn claim<S: Sql>(
     }
     let mut firing = begun(&claim.schedule, claim.due_at, &claim.node, claim.now);
     if let Some(note) = &claim.skip {
-        let end = Ended::Skipped { note: note.clone() };
+        let end = FiringEnd::Skipped { note: note.clone() };
         let schedule = super::get(sql, &claim.schedule).await?;
         write_end(
             sql,
@@ -76,7 +76,7 @@ async fn claim<S: Sql>(
                 schedule: claim.schedule.clone(),
                 due_at: claim.due_at,
                 end,
-                place: FiringPlace::default(),
+                links: FiringLinks::default(),
                 now: claim.now,
             },
         )
@@ -98,7 +98,7 @@ fn begun(schedule: &str, due_at: Timestamp, node: &NodeId, claimed_at: Timestamp
         outcome: None,
         error: None,
         note: None,
-        place: FiringPlace::default(),
+        links: FiringLinks::default(),
     }
 }
 
@@ -120,7 +120,7 @@ impl Operation for Begin {
         if sql.execute(INSERT, values).await? == 0 {
             return Ok(None);
         }
-        sql.announce(Change::Schedules).await?;
+        sql.announce(StoreChange::Schedules).await?;
         Ok(Some(begun(&self.schedule, self.now, &self.node, self.now)))
     }
 }
@@ -128,10 +128,10 @@ impl Operation for Begin {
 pub(super) struct Finish(pub(super) FinishFiring);
 
 impl Operation for Finish {
-    type Output = Finished;
+    type Output = FinishedFiring;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Finished, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<FinishedFiring, StoreError> {
         let finish = &self.0;
         super::lock(sql).await?;
         let select = "SELECT ended_at FROM schedule_firings WHERE schedule = ?1 AND due_at = ?2";
@@ -141,20 +141,20 @@ impl Operation for Finish {
         };
         let schedule = super::get(sql, &finish.schedule).await?;
         if row.parse_optional::<Timestamp>(0)?.is_some() {
-            return Ok(Finished { schedule, first: false });
+            return Ok(FinishedFiring { schedule, first: false });
         }
         let schedule = write_end(sql, &schedule, finish).await?;
-        sql.announce(Change::Schedules).await?;
-        Ok(Finished { schedule, first: true })
+        sql.announce(StoreChange::Schedules).await?;
+        Ok(FinishedFiring { schedule, first: true })
     }
 }
 
 async fn write_end<S: Sql>(
     sql: &mut S,
-    schedule: &Schedule,
+    schedule: &StoredSchedule,
     finish: &FinishFiring,
-) -> Result<Schedule, StoreError> {
-    let (end, place) = (&finish.end, &finish.place);
+) -> Result<StoredSchedule, StoreError> {
+    let (end, links) = (&finish.end, &finish.links);
     let update = "UPDATE schedule_firings SET ended_at = ?3, outcome = ?4, error = ?5, note = ?6,
             conversation_id = ?7, message_id = ?8, run_id = ?9
         WHERE schedule = ?1 AND due_at = ?2";
@@ -165,9 +165,9 @@ async fn write_end<S: Sql>(
         end.outcome().as_str(),
         end.error(),
         end.note(),
-        place.conversation.as_ref(),
-        place.message.as_ref(),
-        place.run.as_ref(),
+        links.conversation.as_ref(),
+        links.message.as_ref(),
+        links.run.as_ref(),
     ];
     sql.execute(update, values).await?;
     let record = schedule.record.clone().after(finish.due_at, finish.now, end);
@@ -181,7 +181,7 @@ async fn write_end<S: Sql>(
         record.consecutive_failures,
     ];
     sql.execute(update, values).await?;
-    Ok(Schedule { record, ..schedule.clone() })
+    Ok(StoredSchedule { record, ..schedule.clone() })
 }
 
 pub(super) struct Unfinished;
@@ -261,7 +261,7 @@ pub(super) fn firing(row: &Row) -> Result<Firing, StoreError> {
         outcome: row.parse_optional(5)?,
         error: row.get(6)?,
         note: row.get(7)?,
-        place: FiringPlace {
+        links: FiringLinks {
             conversation: row.parse_optional(8)?,
             message: row.parse_optional(9)?,
             run: row.parse_optional(10)?,

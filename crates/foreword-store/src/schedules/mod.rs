@@ -1,13 +1,12 @@
-//! What runs by the clock: when each schedule fires next, what became of its last firing, and which node has which
-//! firing. Reads no cron text: when something is due next comes in. What a firing does to its schedule is decided in
-//! `foreword_core::schedule`.
+//! Schedules: their next firing, the results of past firings, and which node runs which firing. Does not parse cron
+//! expressions: callers pass the next time. `foreword_core::schedule` decides how a firing affects its schedule.
 
 mod configure;
+mod firing_leases;
 mod firings;
-mod holding;
 
 use foreword_core::id::{ConversationId, MessageId, NodeId, RunId};
-use foreword_core::schedule::{Ended, FiringOutcome, FiringRecord, Timing};
+use foreword_core::schedule::{FiringEnd, FiringOutcome, FiringRecord, Timing};
 use foreword_core::timestamp::Timestamp;
 
 use crate::engine::{Access, Operation, Row, Sql, values};
@@ -15,141 +14,127 @@ use crate::error::StoreError;
 use crate::messages::IdempotencyKey;
 use crate::store::Store;
 
-pub use holding::TakeFirings;
+pub use firing_leases::TakeFirings;
 
-/// A schedule as it stands.
+/// A stored schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Schedule {
+pub struct StoredSchedule {
     /// Its name in the configuration.
     pub name: String,
-    /// When it fires.
+    /// The cron expression or interval.
     pub timing: Timing,
-    /// When it fires next; never, if it is not enabled.
+    /// The next firing; `None` if disabled.
     pub next_fire_at: Option<Timestamp>,
-    /// What became of those that have ended.
+    /// The record of finished firings.
     pub record: FiringRecord,
 }
 
-/// What a configuration says about a schedule.
+/// A configured schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSchedule {
-    /// Its name.
     pub name: String,
-    /// When it fires.
+    /// The cron expression or interval.
     pub timing: Timing,
-    /// When that is next, from now on.
+    /// The next firing.
     pub next_fire_at: Option<Timestamp>,
-    /// When that was said.
+    /// The current time.
     pub at: Timestamp,
 }
 
-/// A wish to do what a schedule says, for one time that it was due.
+/// A request to claim a firing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimFiring {
-    /// Which schedule.
+    /// The schedule's name.
     pub schedule: String,
     /// When it was due.
     pub due_at: Timestamp,
-    /// Who wants to do it.
+    /// The node that claims it.
     pub node: NodeId,
-    /// When it is due after that; it has to be later.
+    /// The next firing, which must be later.
     pub next_fire_at: Option<Timestamp>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
-    /// Why it is not to be done: then it has ended, as skipped.
+    /// The reason to skip it; the firing is then finished as skipped.
     pub skip: Option<String>,
 }
 
-/// One firing of a schedule.
+/// A firing of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Firing {
-    /// Which schedule.
+    /// The schedule's name.
     pub schedule: String,
     /// When it was due.
     pub due_at: Timestamp,
-    /// The node that has it.
+    /// The node that runs it.
     pub node: NodeId,
-    /// Since when.
+    /// When it was claimed.
     pub claimed_at: Timestamp,
-    /// When it ended.
+    /// When it finished.
     pub ended_at: Option<Timestamp>,
-    /// What came of it, once it has ended.
+    /// The outcome, once finished.
     pub outcome: Option<FiringOutcome>,
-    /// Why it failed, if it did.
+    /// The error, if it failed.
     pub error: Option<String>,
-    /// What else there is to say about it.
+    /// A note about the outcome.
     pub note: Option<String>,
-    /// Where it happened.
-    pub place: FiringPlace,
+    /// References to its results.
+    pub links: FiringLinks,
 }
 
-/// Where to find what a firing did.
+/// References to the results of a firing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FiringPlace {
-    /// The conversation it spoke in.
+pub struct FiringLinks {
+    /// The conversation of its message.
     pub conversation: Option<ConversationId>,
-    /// What it said there.
+    /// The message it posted.
     pub message: Option<MessageId>,
-    /// The workflow's run.
+    /// The workflow run it started.
     pub run: Option<RunId>,
 }
 
-/// The end of a firing.
+/// The result of a firing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishFiring {
-    /// Which schedule.
+    /// The schedule's name.
     pub schedule: String,
     /// When it was due.
     pub due_at: Timestamp,
-    /// What came of it.
-    pub end: Ended,
-    /// Where.
-    pub place: FiringPlace,
-    /// When.
+    /// The outcome.
+    pub end: FiringEnd,
+    /// References to its results.
+    pub links: FiringLinks,
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// What came of a firing's end.
+/// The effect of finishing a firing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finished {
-    /// The schedule, as it stands.
-    pub schedule: Schedule,
-    /// Whether this was the first word on it. Only that one counts.
+pub struct FinishedFiring {
+    /// The updated schedule.
+    pub schedule: StoredSchedule,
+    /// Whether this was the first result. Later ones are ignored.
     pub first: bool,
 }
 
 impl Store {
-    /// Stores what the configuration says about a schedule. One that has not changed keeps its next firing, so that
-    /// nothing that was missed while no node was there is forgotten.
-    ///
-    /// # Errors
-    /// If it can't be written.
-    pub async fn put_schedule(&self, new: NewSchedule) -> Result<Schedule, StoreError> {
+    /// Stores a configured schedule. An unchanged one keeps its next firing, so that firings missed while no node was
+    /// running are still due.
+    pub async fn put_schedule(&self, new: NewSchedule) -> Result<StoredSchedule, StoreError> {
         self.run(configure::Put(new)).await
     }
 
-    /// Stores everything the configuration says about schedules. Those that it no longer names are disabled and keep
-    /// their history.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Stores all configured schedules. Disables schedules that are no longer configured; they keep their history.
     pub async fn set_schedules(&self, all: Vec<NewSchedule>, at: Timestamp) -> Result<(), StoreError> {
         self.run(configure::Set { all, at }).await
     }
 
-    /// All schedules by name, those that are not enabled too.
-    ///
-    /// # Errors
-    /// If they can't be read.
-    pub async fn schedules(&self) -> Result<Vec<Schedule>, StoreError> {
+    /// All schedules by name, including disabled ones.
+    pub async fn schedules(&self) -> Result<Vec<StoredSchedule>, StoreError> {
         self.run(List).await
     }
 
-    /// Lets a schedule fire earlier than it is said to: `from` was written while a clock was wrong. It fires at the
-    /// first of `candidates` that it has not fired at before; if it has at all of them, nothing changes.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Moves a schedule's next firing back after a wrong clock had set it to `from`. It fires at the first of
+    /// `candidates` that it has not fired at yet; if there is none, nothing changes.
     pub async fn pull_back(
         &self,
         schedule: &str,
@@ -159,17 +144,16 @@ impl Store {
         self.run(configure::PullBack { schedule: schedule.to_owned(), from, candidates }).await
     }
 
-    /// Claims a firing. `None` if it is not due (any more), or another node has it: of all who try, one gets it, once
-    /// and for ever.
+    /// Claims a firing. `None` if it is not due or was claimed before. Only one node can ever claim it.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] if the next firing is not later than this one, if there is no such schedule, or if it
-    /// can't be written.
+    /// [`StoreError::Refused`] if the next firing is not later than this one; or if there is no such schedule or the
+    /// database can't be written.
     pub async fn claim_firing(&self, claim: ClaimFiring) -> Result<Option<Firing>, StoreError> {
         Ok(self.claim_firings(vec![claim]).await?.pop())
     }
 
-    /// Claims many at once; gives those that were got.
+    /// Claims several firings, and returns those that succeeded.
     ///
     /// # Errors
     /// As [`Store::claim_firing`]; then none of them is claimed.
@@ -177,11 +161,11 @@ impl Store {
         self.run(firings::Claim(claims)).await
     }
 
-    /// Begins a firing that somebody asked for, whenever the next one is due: that stays as it is. `None` if the
-    /// schedule has fired at that very moment before.
+    /// Begins a firing on request, without changing the next one. `None` if the schedule has fired at exactly this
+    /// time before.
     ///
     /// # Errors
-    /// If there is no such schedule, or it can't be written.
+    /// If there is no such schedule, or the database can't be written.
     pub async fn begin_firing(
         &self,
         schedule: &str,
@@ -191,71 +175,50 @@ impl Store {
         self.run(firings::Begin { schedule: schedule.to_owned(), node, now }).await
     }
 
-    /// Notes that a firing has ended. The first word on it stands.
+    /// Records the result of a firing. Only the first result counts.
     ///
     /// # Errors
-    /// If nobody has claimed it, or it can't be written.
-    pub async fn finish_firing(&self, finish: FinishFiring) -> Result<Finished, StoreError> {
+    /// If the firing was never claimed, or the database can't be written.
+    pub async fn finish_firing(&self, finish: FinishFiring) -> Result<FinishedFiring, StoreError> {
         self.run(firings::Finish(finish)).await
     }
 
-    /// Firings that have not ended: somebody is at them, or has died over them.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// Unfinished firings: running, or abandoned by a crashed node.
     pub async fn unfinished_firings(&self) -> Result<Vec<Firing>, StoreError> {
         self.run(firings::Unfinished).await
     }
 
-    /// Says that `node` is still at these of its firings, each known by its schedule and when it was due.
-    ///
-    /// # Errors
-    /// If it can't be written.
-    pub async fn hold_firings(
+    /// Renews the leases of `node` on these firings, each given by its schedule and due time.
+    pub async fn renew_firings(
         &self,
         node: &NodeId,
         firings: Vec<(String, Timestamp)>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.run(holding::Hold { node: node.clone(), firings, now }).await
+        self.run(firing_leases::Hold { node: node.clone(), firings, now }).await
     }
 
-    /// Gives up the firings of `node` that have not ended: anybody may take them over at once.
-    ///
-    /// # Errors
-    /// If it can't be written.
-    pub async fn leave_firings(&self, node: &NodeId) -> Result<(), StoreError> {
-        self.run(holding::Leave(node.clone())).await
+    /// Releases the unfinished firings of `node`, so that another node can take them over at once.
+    pub async fn release_firings(&self, node: &NodeId) -> Result<(), StoreError> {
+        self.run(firing_leases::Leave(node.clone())).await
     }
 
-    /// Takes over firings whose node has been silent for too long, or has given them up.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Takes over firings whose lease has expired or was released.
     pub async fn take_firings(&self, wish: TakeFirings) -> Result<Vec<Firing>, StoreError> {
         self.run(wish).await
     }
 
-    /// The last firings of a schedule, at most `limit`, the newest first.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// At most `limit` firings of a schedule, the newest first.
     pub async fn firings(&self, schedule: &str, limit: u32) -> Result<Vec<Firing>, StoreError> {
         self.run(firings::List { schedule: schedule.to_owned(), limit }).await
     }
 
-    /// The newest firing of every schedule that has fired, by the schedule's name.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// The newest firing of every schedule, by the schedule's name.
     pub async fn last_firings(&self) -> Result<Vec<Firing>, StoreError> {
         self.run(firings::Last).await
     }
 
-    /// The message that was taken in under `key`, if one was, and the conversation it is in.
-    ///
-    /// # Errors
-    /// If it can't be read.
+    /// The message accepted under `key` and its conversation, if there is one.
     pub async fn message_of(
         &self,
         key: IdempotencyKey,
@@ -267,15 +230,15 @@ impl Store {
 struct List;
 
 impl Operation for List {
-    type Output = Vec<Schedule>;
+    type Output = Vec<StoredSchedule>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Schedule>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<StoredSchedule>, StoreError> {
         all(sql).await
     }
 }
 
-async fn all<S: Sql>(sql: &mut S) -> Result<Vec<Schedule>, StoreError> {
+async fn all<S: Sql>(sql: &mut S) -> Result<Vec<StoredSchedule>, StoreError> {
     let select =
         "SELECT name, cron, time_zone, enabled, next_fire_at, last_due_at, last_ended_at, last_error,
             consecutive_failures
@@ -283,17 +246,17 @@ async fn all<S: Sql>(sql: &mut S) -> Result<Vec<Schedule>, StoreError> {
     sql.query(select, &[]).await?.iter().map(schedule).collect()
 }
 
-/// One at a time: there are few schedules, and each is touched rarely.
+/// One lock for all: schedules are few and change rarely.
 async fn lock<S: Sql>(sql: &mut S) -> Result<(), StoreError> {
     sql.lock("schedules").await
 }
 
-async fn get<S: Sql>(sql: &mut S, name: &str) -> Result<Schedule, StoreError> {
+async fn get<S: Sql>(sql: &mut S, name: &str) -> Result<StoredSchedule, StoreError> {
     let missing = || StoreError::NotFound { what: "schedule", id: name.to_owned() };
     find(sql, name).await?.ok_or_else(missing)
 }
 
-async fn find<S: Sql>(sql: &mut S, name: &str) -> Result<Option<Schedule>, StoreError> {
+async fn find<S: Sql>(sql: &mut S, name: &str) -> Result<Option<StoredSchedule>, StoreError> {
     let select =
         "SELECT name, cron, time_zone, enabled, next_fire_at, last_due_at, last_ended_at, last_error,
             consecutive_failures
@@ -301,8 +264,8 @@ async fn find<S: Sql>(sql: &mut S, name: &str) -> Result<Option<Schedule>, Store
     sql.query_optional(select, values![name]).await?.as_ref().map(schedule).transpose()
 }
 
-fn schedule(row: &Row) -> Result<Schedule, StoreError> {
-    Ok(Schedule {
+fn schedule(row: &Row) -> Result<StoredSchedule, StoreError> {
+    Ok(StoredSchedule {
         name: row.get(0)?,
         timing: Timing { cron: row.get(1)?, time_zone: row.get(2)?, enabled: row.get(3)? },
         next_fire_at: row.parse_optional(4)?,

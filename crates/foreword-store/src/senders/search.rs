@@ -1,4 +1,4 @@
-//! Senders that are called like what somebody looks for, or have said or heard it.
+//! Searches senders by address and exchanges.
 
 use foreword_core::sender::SenderAddress;
 use foreword_core::timestamp::Timestamp;
@@ -6,9 +6,9 @@ use foreword_core::timestamp::Timestamp;
 use super::{Sender, last_exchanges, sender};
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
-use crate::needle::Needle;
+use crate::search_pattern::SearchPattern;
 
-/// What may hold the words; whether it does is looked at afterwards.
+/// Selects candidates; the exact comparison happens afterwards.
 const CANDIDATES: &str = "SELECT address, first_seen, last_activity,
          (SELECT COUNT(*) FROM exchanges WHERE exchanges.sender = senders.address)
      FROM senders WHERE (last_activity, address) < (?1, ?2)
@@ -17,7 +17,7 @@ const CANDIDATES: &str = "SELECT address, first_seen, last_activity,
      ORDER BY last_activity DESC, address DESC LIMIT ?3";
 
 pub(super) struct Search {
-    pub(super) needle: Needle,
+    pub(super) pattern: SearchPattern,
     pub(super) after: Option<(Timestamp, SenderAddress)>,
     pub(super) limit: u64,
 }
@@ -34,7 +34,7 @@ impl Operation for Search {
         };
         let mut found = Vec::new();
         loop {
-            let values = values![&behind.0, &behind.1, self.limit, self.needle.pattern()];
+            let values = values![&behind.0, &behind.1, self.limit, self.pattern.pattern()];
             let rows = sql.query(CANDIDATES, values).await?;
             let more = !rows.is_empty() && rows.len() >= limit;
             for row in &rows {
@@ -56,11 +56,11 @@ impl Operation for Search {
 
 impl Search {
     async fn finds<S: Sql>(&self, sql: &mut S, candidate: &Sender) -> Result<bool, StoreError> {
-        if self.needle.is_in(candidate.address.as_str()) {
+        if self.pattern.is_in(candidate.address.as_str()) {
             return Ok(true);
         }
         let said = last_exchanges(sql, &candidate.address, candidate.exchanges).await?;
-        let holds = |text: &str| self.needle.is_in(text);
+        let holds = |text: &str| self.pattern.is_in(text);
         Ok(said.iter().any(|one| holds(&one.body) || one.reply.as_deref().is_some_and(holds)))
     }
 }

@@ -1,20 +1,20 @@
-//! What became of a message: the turn that took it up, and the words it ended with.
+//! The answer to a message: the turn that took it and that turn's final text.
 
 use foreword_core::id::{MessageId, TurnId};
 use foreword_core::message::ContentBlock;
 
-use super::{Turn, rows};
+use super::{StoredTurn, rows};
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
-/// A turn, and what it answered.
+/// A turn and its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The turn, as it stands.
-    pub turn: Turn,
-    /// The words of its last answer; empty if it has none, or none yet.
+    pub turn: StoredTurn,
+    /// The text of its last answer; empty if there is none yet.
     pub text: String,
-    /// Whether the message is the first of those that the turn answers: what it cost is put down to that one.
+    /// Whether the message is the first of the turn's messages. The turn's cost is attributed to that one.
     pub is_first: bool,
 }
 
@@ -34,7 +34,7 @@ impl Operation for To {
         let select = "SELECT content FROM messages WHERE conversation_id = ?1 AND turn_id = ?2
                 AND role = 'assistant' ORDER BY seq DESC LIMIT 1";
         let text = match sql.query_optional(select, values![&turn.conversation, &turn.id]).await? {
-            Some(row) => words(&row.json::<Vec<ContentBlock>>(0)?),
+            Some(row) => ContentBlock::joined_text(&row.json::<Vec<_>>(0)?),
             None => String::new(),
         };
         let select = "SELECT id FROM messages WHERE conversation_id = ?1 AND turn_id = ?2
@@ -43,12 +43,4 @@ impl Operation for To {
         let is_first = first.map(|row| row.parse::<MessageId>(0)).transpose()?.as_ref() == Some(&self.0);
         Ok(Some(Answer { turn, text, is_first }))
     }
-}
-
-fn words(content: &[ContentBlock]) -> String {
-    let text = |block: &ContentBlock| match block {
-        ContentBlock::Text { text } => Some(text.clone()),
-        _ => None,
-    };
-    content.iter().filter_map(text).collect::<Vec<_>>().join("\n\n")
 }

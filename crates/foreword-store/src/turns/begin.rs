@@ -1,13 +1,13 @@
-//! Begins a turn: the lease, the messages it takes up and its first step, in one transaction.
+//! Begins a turn: lease, messages and first step, in one transaction.
 
 use foreword_core::id::MessageId;
 use foreword_core::lease::Lease;
 use foreword_core::message::Message;
-use foreword_core::turn_journal::{Step, TurnState};
+use foreword_core::turn_journal::{JournalStep, TurnState};
 
-use super::hold::Claimed;
-use super::{Begin, BeginTurn, Begun, Hold, Take, hold, rows, steps};
-use crate::changes::Change;
+use super::lease::Claimed;
+use super::{BeginOutcome, BeginTurn, Begun, TakeMessages, TurnLease, lease, rows, steps};
+use crate::changes::StoreChange;
 use crate::conversation_settings;
 use crate::engine::{Access, Sql, values};
 use crate::error::StoreError;
@@ -16,45 +16,50 @@ use crate::messages::{self, columns};
 pub(super) struct Operation(pub(super) BeginTurn);
 
 impl crate::engine::Operation for Operation {
-    type Output = Begin;
+    type Output = BeginOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Begin, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<BeginOutcome, StoreError> {
         let new = &self.0;
-        let held = hold::locked(sql, &new.conversation).await?;
+        let held = lease::locked(sql, &new.conversation).await?;
         if let Some(turn) = rows::find(sql, &new.turn).await? {
             return again(sql, new, &turn).await;
         }
         let clock = sql.clock(new.now).await?;
         if let Some(held) = held {
-            if hold::is_free(sql, &new.conversation, &held, clock).await? {
-                return Ok(Begin::Unfinished { turn: held.turn });
+            if held.is_free(sql, &new.conversation, clock).await? {
+                return Ok(BeginOutcome::Unfinished { turn: held.turn });
             }
-            return Ok(Begin::Busy { turn: held.turn, holder: held.holder });
+            return Ok(BeginOutcome::Busy { holder: held.holder().clone(), turn: held.turn });
         }
         let messages = take(sql, new).await?;
-        if messages.is_empty() && new.take != Take::Nothing {
-            return Ok(Begin::NothingToTake);
+        if messages.is_empty() && new.take != TakeMessages::Nothing {
+            return Ok(BeginOutcome::NothingToTake);
         }
         let lease = Lease { renewed_at: clock, duration: new.lease };
         let Claimed { fence, settings_version } =
-            hold::claim(sql, &new.conversation, (&new.turn, &new.node), lease).await?;
+            lease::claim(sql, &new.conversation, &new.turn, &new.node, lease).await?;
         sql.execute(
             "INSERT INTO turns (id, conversation_id, state, trust, fence, holder, started_at, user_id)
              VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, (SELECT user_id FROM conversations WHERE id = ?2))",
             values![&new.turn, &new.conversation, new.trust, fence, &new.node, new.now],
         )
         .await?;
-        let accepted = Step::Accepted { messages: messages.iter().map(|m| m.message.id.clone()).collect() };
-        steps::write(sql, &new.turn, 1, (&accepted, new.now)).await?;
-        sql.announce(Change::Conversation(new.conversation.clone())).await?;
-        let hold = Hold { turn: new.turn.clone(), fence };
-        Ok(Begin::Begun(Begun { hold, messages, next_step: 2, settings_version }))
+        let accepted =
+            JournalStep::Accepted { messages: messages.iter().map(|m| m.message.id.clone()).collect() };
+        steps::write(sql, &new.turn, 1, &accepted, new.now).await?;
+        sql.announce(StoreChange::Conversation(new.conversation.clone())).await?;
+        let hold = TurnLease { turn: new.turn.clone(), fence };
+        Ok(BeginOutcome::Begun(Begun { hold, messages, next_step: 2, settings_version }))
     }
 }
 
-/// The turn is there already: its beginner did not hear that it had begun, and asks again.
-async fn again<S: Sql>(sql: &mut S, new: &BeginTurn, turn: &super::Turn) -> Result<Begin, StoreError> {
+/// The turn exists: the caller retries after a lost response.
+async fn again<S: Sql>(
+    sql: &mut S,
+    new: &BeginTurn,
+    turn: &super::StoredTurn,
+) -> Result<BeginOutcome, StoreError> {
     let same = turn.conversation == new.conversation && turn.holder == new.node && turn.attempts == 1;
     if !same || turn.state != TurnState::Running {
         return Err(StoreError::UsedBefore { what: "turn id", id: new.turn.to_string() });
@@ -69,15 +74,15 @@ async fn again<S: Sql>(sql: &mut S, new: &BeginTurn, turn: &super::Turn) -> Resu
     let next_step = steps::next_number(sql, &new.turn).await?;
     let settings = conversation_settings::read(sql, &new.conversation).await?;
     let settings_version = settings.map_or(0, |settings| settings.version);
-    let hold = Hold { turn: new.turn.clone(), fence: turn.fence };
-    Ok(Begin::Begun(Begun { hold, messages, next_step, settings_version }))
+    let hold = TurnLease { turn: new.turn.clone(), fence: turn.fence };
+    Ok(BeginOutcome::Begun(Begun { hold, messages, next_step, settings_version }))
 }
 
-/// Marks the messages as this turn's and gives them, in order.
+/// Assigns the messages to this turn and returns them in order.
 async fn take<S: Sql>(sql: &mut S, new: &BeginTurn) -> Result<Vec<Message>, StoreError> {
     let mut taken = match &new.take {
-        Take::Nothing => Vec::new(),
-        Take::Pending => {
+        TakeMessages::Nothing => Vec::new(),
+        TakeMessages::Pending => {
             let update = concat!(
                 "UPDATE messages SET turn_id = ?2
                  WHERE conversation_id = ?1 AND turn_id IS NULL AND role = 'user' AND kind = 'message' RETURNING ",
@@ -86,9 +91,9 @@ async fn take<S: Sql>(sql: &mut S, new: &BeginTurn) -> Result<Vec<Message>, Stor
             let rows = sql.query(update, values![&new.conversation, &new.turn]).await?;
             rows.iter().map(messages::message).collect::<Result<Vec<_>, _>>()?
         }
-        Take::Messages(ids) => take_each(sql, new, ids).await?,
+        TakeMessages::Messages(ids) => take_each(sql, new, ids).await?,
     };
-    // Rows that were changed come in no order.
+    // `RETURNING` has no defined order.
     taken.sort_by_key(|message| message.seq);
     Ok(taken)
 }

@@ -1,20 +1,20 @@
-//! Ends a turn: what it says, its last step, its state and the end of its lease, in one transaction.
+//! Finishes a turn: reply, last step, state and release of the lease, in one transaction.
 
 use foreword_core::failure::Failure;
 use foreword_core::id::ConversationId;
 use foreword_core::message::{Message, NewMessage};
 use foreword_core::timestamp::Timestamp;
-use foreword_core::turn_journal::{Outcome, Step, TurnState};
+use foreword_core::turn_journal::{JournalStep, Outcome, TurnState};
 
-use super::{FinishTurn, Hold, hold, rows, steps};
-use crate::changes::Change;
+use super::{FinishTurn, TurnLease, lease, rows, steps};
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
-use crate::hand_overs::{self, Ended};
+use crate::hand_overs::{self, FiringEnd};
 use crate::messages::{self, columns};
 
 pub(super) struct Finish {
-    pub(super) hold: Hold,
+    pub(super) hold: TurnLease,
     pub(super) finish: FinishTurn,
 }
 
@@ -36,7 +36,7 @@ impl Operation for Finish {
 }
 
 pub(super) struct Report {
-    pub(super) hold: Hold,
+    pub(super) hold: TurnLease,
     pub(super) why: Failure,
     pub(super) notice: NewMessage,
 }
@@ -59,19 +59,19 @@ impl Operation for Report {
     }
 }
 
-/// How a turn ends, whichever way.
+/// The end of a turn, finished or interrupted.
 struct End<'a> {
     state: TurnState,
     failure: Option<&'a Failure>,
     messages: &'a [NewMessage],
-    /// Whether what it says is the answer it owed.
+    /// Whether the messages are the turn's answer.
     replied: bool,
     at: Timestamp,
 }
 
 impl End<'_> {
-    async fn write<S: Sql>(&self, sql: &mut S, hold: &Hold) -> Result<Vec<Message>, StoreError> {
-        let conversation = match hold::check(sql, hold).await {
+    async fn write<S: Sql>(&self, sql: &mut S, hold: &TurnLease) -> Result<Vec<Message>, StoreError> {
+        let conversation = match lease::check(sql, hold).await {
             Ok(conversation) => conversation,
             Err(lost @ StoreError::LeaseLost { .. }) => return self.again(sql, hold, lost).await,
             Err(error) => return Err(error),
@@ -83,25 +83,25 @@ impl End<'_> {
         if self.replied {
             let messages = self.messages.iter().map(|message| message.id.clone()).collect();
             let number = steps::next_number(sql, &hold.turn).await?;
-            steps::write(sql, &hold.turn, number, (&Step::Replied { messages }, self.at)).await?;
+            steps::write(sql, &hold.turn, number, &JournalStep::Replied { messages }, self.at).await?;
         }
-        // What was saved to go on is of no use any more.
+        // The saved state is not needed any more.
         let update = "UPDATE turns SET state = ?2, error = ?3, ended_at = ?4, saved = NULL WHERE id = ?1";
         let error = self.failure.map(Failure::to_record);
         sql.execute(update, values![&hold.turn, self.state.as_str(), error, self.at]).await?;
-        hold::release(sql, &conversation).await?;
+        lease::release(sql, &conversation).await?;
         let answered = self.state == TurnState::Ended(Outcome::Done);
-        let ended = if answered { Ended::Answered } else { Ended::Otherwise };
-        hand_overs::settle(sql, &conversation, &hold.turn, (ended, self.at)).await?;
-        sql.announce(Change::Conversation(conversation)).await?;
+        let ended = if answered { FiringEnd::Answered } else { FiringEnd::Otherwise };
+        hand_overs::apply_or_discard(sql, &conversation, &hold.turn, ended, self.at).await?;
+        sql.announce(StoreChange::Conversation(conversation)).await?;
         Ok(written)
     }
 
-    /// It has ended: if by this hold and in this way, whoever asks did not hear of it.
+    /// The turn has ended: succeeds if this hold ended it in the same way, which is a retry after a lost response.
     async fn again<S: Sql>(
         &self,
         sql: &mut S,
-        hold: &Hold,
+        hold: &TurnLease,
         lost: StoreError,
     ) -> Result<Vec<Message>, StoreError> {
         let turn = rows::get(sql, &hold.turn).await?;
@@ -120,11 +120,11 @@ impl End<'_> {
     }
 }
 
-/// Adds a message of the turn.
+/// Appends a message of the turn.
 async fn append<S: Sql>(
     sql: &mut S,
     conversation: &ConversationId,
-    hold: &Hold,
+    hold: &TurnLease,
     message: &NewMessage,
 ) -> Result<Message, StoreError> {
     if message.conversation != *conversation {

@@ -1,9 +1,9 @@
-//! Turns: one at a time in a conversation, on whichever node, held by a lease; recorded step by step, so that after a
-//! crash each is resumed or reported. What may be resumed is decided in `foreword_core::turn_journal`.
+//! Turns: one at a time per conversation, protected by a lease, and journaled step by step, so that each is resumed
+//! or reported after a crash. `foreword_core::turn_journal` decides which can be resumed.
 //!
-//! A turn begins with [`Store::begin_turn`], which takes up messages and gives a [`Hold`]. Everything its holder writes
-//! from then on carries that hold and renews the lease. It ends with [`Store::finish_turn`]. If its holder dies, another
-//! node finds it among [`Store::unfinished_turns`], claims it with [`Store::take_over`], and goes on, or reports it with
+//! [`Store::begin_turn`] takes messages and returns a [`TurnLease`]. All writes of the turn require it and renew the
+//! lease. [`Store::finish_turn`] ends the turn. If its node crashes, another node finds the turn with
+//! [`Store::unfinished_turns`], claims it with [`Store::take_over`], and resumes it or reports it with
 //! [`Store::report_interrupted`].
 //!
 //! ```
@@ -12,24 +12,24 @@
 //! # let folder = tempfile::tempdir()?;
 //! use std::time::Duration;
 //! use foreword_core::timestamp::Timestamp;
-//! use foreword_core::turn_journal::{AfterCrash, Step};
+//! use foreword_core::turn_journal::{AfterCrash, JournalStep};
 //! use foreword_prompt::trust::Trust;
 //! use foreword_store::conversations::NewConversation;
 //! use foreword_store::location::Location;
 //! use foreword_store::store::Store;
-//! use foreword_store::turns::{Begin, BeginTurn, NewStep, Take, TakeOver};
+//! use foreword_store::turns::{BeginOutcome, BeginTurn, NewStep, TakeMessages, TakeOver};
 //!
 //! let now: Timestamp = "2026-11-16T08:00:00Z".parse()?;
 //! let store = Store::open(&Location::file(folder.path().join("foreword.db")), now).await?;
 //! store.create_conversation(NewConversation::new("c-1".parse()?, "assistant", "direct", now)).await?;
 //! let (turn, conversation, node) = ("t-1".parse()?, "c-1".parse()?, "node-a".parse()?);
-//! let (trust, take, lease) = (Trust::Full, Take::Nothing, Duration::from_secs(30));
+//! let (trust, take, lease) = (Trust::Full, TakeMessages::Nothing, Duration::from_secs(30));
 //! let begin = BeginTurn { turn, conversation, node, trust, take, lease, now };
-//! let Begin::Begun(begun) = store.begin_turn(begin).await? else { return Err("busy".into()) };
-//! let step = Step::ToolStarted { call: "call-1".parse()?, tool: "send_mail".into(), side_effects: true };
+//! let BeginOutcome::Begun(begun) = store.begin_turn(begin).await? else { return Err("busy".into()) };
+//! let step = JournalStep::ToolStarted { call: "call-1".parse()?, tool: "send_mail".into(), side_effects: true };
 //! store.record_step(&begun.hold, NewStep { number: begun.next_step, step, saved: None, at: now }).await?;
 //!
-//! // Its node dies here, and another looks a minute later: whether the mail was sent nobody can tell.
+//! // The node crashes here. Another one looks a minute later: the mail may or may not have been sent.
 //! let (turn, node, now) = ("t-1".parse()?, "node-b".parse()?, now.plus(Duration::from_secs(60)));
 //! let taken = store.take_over(TakeOver { turn, node, lease, attempts_limit: 3, now }).await?;
 //! assert!(taken.is_some_and(|taken| matches!(taken.after_crash, AfterCrash::Report(_))));
@@ -40,8 +40,8 @@ mod accept;
 mod answer;
 mod begin;
 mod finish;
-mod hold;
-mod listing;
+mod lease;
+mod list;
 mod recover;
 mod rows;
 mod steps;
@@ -53,37 +53,36 @@ use foreword_core::id::{ConversationId, MessageId, NodeId, TurnId};
 use foreword_core::message::{Message, NewMessage};
 use foreword_core::retry::ErrorCategory;
 use foreword_core::timestamp::Timestamp;
-use foreword_core::turn_journal::{AfterCrash, Journal, Outcome, PromptBuilt, Step, TurnState, WhyReported};
+use foreword_core::turn_journal::{
+    AfterCrash, Journal, JournalStep, Outcome, PromptBuilt, ReportReason, TurnState,
+};
 use foreword_prompt::trust::Trust;
 use serde_json::Value;
 
 use crate::error::StoreError;
-use crate::messages::Accepted;
+use crate::messages::AcceptOutcome;
 use crate::store::Store;
 
 pub use accept::AcceptAndBegin;
 pub use answer::Answer;
-pub(crate) use hold::check as check_hold;
-pub use listing::{ListedTurn, TurnFilter, TurnKey, TurnSums};
+pub(crate) use lease::check as check_fence;
+pub use list::{ListedTurn, TurnFilter, TurnKey, TurnSums};
 
-/// A turn as it stands.
+/// A stored turn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
-    /// Its id.
+pub struct StoredTurn {
     pub id: TurnId,
-    /// The conversation.
     pub conversation: ConversationId,
-    /// Where it stands.
     pub state: TurnState,
     /// Its effective trust.
     pub trust: Trust,
-    /// The fence of its last holder; later turns of the conversation have higher ones.
+    /// The fencing token of its last holder; later turns of the conversation have higher ones.
     pub fence: u64,
     /// The node that ran it last.
     pub holder: NodeId,
-    /// How often it was begun.
+    /// How often it was started.
     pub attempts: u32,
-    /// The prompt it was run on, once that is made.
+    /// The prompt it ran with, once built.
     pub prompt: Option<PromptBuilt>,
     /// Why it failed or was interrupted.
     pub failure: Option<Failure>,
@@ -93,228 +92,219 @@ pub struct Turn {
     pub ended_at: Option<Timestamp>,
 }
 
-/// The right to write to a turn. It ends when somebody else takes the turn over.
+/// Proof of holding a turn's lease, required for all writes. Invalid once another node takes the turn over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hold {
-    /// The turn.
+pub struct TurnLease {
     pub turn: TurnId,
-    /// Higher than that of everybody who held the conversation before.
+    /// The fencing token: higher than that of all earlier holders of the conversation.
     pub fence: u64,
 }
 
-/// A turn to be begun.
+/// A turn to begin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BeginTurn {
-    /// Its id, made for this turn.
+    /// Its new id.
     pub turn: TurnId,
-    /// The conversation.
     pub conversation: ConversationId,
-    /// Who runs it.
+    /// The node that runs it.
     pub node: NodeId,
     /// Its effective trust.
     pub trust: Trust,
     /// The messages it answers.
-    pub take: Take,
-    /// How long the node may be silent before it is thought dead.
+    pub take: TakeMessages,
     pub lease: Duration,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Which messages a turn takes up.
+/// Which messages a turn takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Take {
-    /// All that no turn has taken up yet. Some may be newer than those the turn's trust was made from: look at what
-    /// was taken.
+pub enum TakeMessages {
+    /// All pending ones. Some may be newer than those the turn's trust was computed from: check the result.
     Pending,
-    /// These, as far as no other turn has them.
+    /// These, except those that other turns have taken.
     Messages(Vec<MessageId>),
-    /// None: the turn answers something else, such as a schedule.
+    /// None: the turn has another cause, such as a schedule.
     Nothing,
 }
 
-/// What became of the wish to begin a turn.
+/// The outcome of beginning a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Begin {
-    /// It has begun.
+pub enum BeginOutcome {
+    /// The turn has begun.
     Begun(Begun),
-    /// Another one is under way.
+    /// Another turn is running.
     Busy {
-        /// Which.
+        /// That turn.
         turn: TurnId,
-        /// On which node.
         holder: NodeId,
     },
-    /// Another one was cut off, and has to be taken over first.
+    /// Another turn was interrupted by a crash, and must be taken over first.
     Unfinished {
-        /// Which.
+        /// That turn.
         turn: TurnId,
     },
-    /// Other turns have taken the messages: there is nothing to answer.
+    /// Other turns have taken the messages.
     NothingToTake,
 }
 
 /// A turn that has begun.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Begun {
-    /// The right to write to it.
-    pub hold: Hold,
+    /// Required for writes to the turn.
+    pub hold: TurnLease,
     /// The messages it answers, in order.
     pub messages: Vec<Message>,
-    /// The number of the step that is recorded next.
+    /// The number of the next step.
     pub next_step: u64,
     /// The version of the conversation's settings when it began.
     pub settings_version: u64,
 }
 
-/// A step to be recorded.
+/// A step to record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewStep {
-    /// Its number, as its writer thinks.
+    /// The step number the caller expects.
     pub number: u64,
-    /// What was done.
-    pub step: Step,
-    /// What is needed to go on behind it, in whatever form the turn has; `None` leaves what was saved before.
+    pub step: JournalStep,
+    /// The serialised state for resuming after this step; `None` keeps the previous one.
     pub saved: Option<Value>,
-    /// When.
+    /// The current time.
     pub at: Timestamp,
 }
 
-/// How a turn ends.
+/// The end of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishTurn {
-    /// How.
     pub outcome: Outcome,
-    /// What it says to the conversation.
+    /// The messages it adds to the conversation.
     pub reply: Vec<NewMessage>,
-    /// Why, if it failed.
+    /// The error, if it failed.
     pub failure: Option<Failure>,
-    /// When.
+    /// The current time.
     pub at: Timestamp,
 }
 
-/// A wish to go on with a turn that was cut off.
+/// A request to take over an interrupted turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakeOver {
-    /// Which.
     pub turn: TurnId,
-    /// Who wants it.
+    /// The node that takes it over.
     pub node: NodeId,
-    /// How long the node may be silent before it is thought dead.
     pub lease: Duration,
-    /// How often a turn may be begun, the first time included.
+    /// How often a turn may be started in total.
     pub attempts_limit: u32,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A turn that was taken over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TakenOver {
-    /// The right to write to it.
-    pub hold: Hold,
-    /// The turn.
-    pub turn: Turn,
-    /// What it had done.
+    /// Required for writes to the turn.
+    pub hold: TurnLease,
+    pub turn: StoredTurn,
+    /// Its steps so far.
     pub journal: Journal,
-    /// What was saved last.
+    /// The last saved state.
     pub saved: Option<Value>,
-    /// What to do with it.
+    /// Whether to resume or report it.
     pub after_crash: AfterCrash,
 }
 
 impl Store {
-    /// Begins a turn and takes up its messages, if no other turn of the conversation is under way. Begun again with the
-    /// same id on the same node, it is the same turn.
+    /// Begins a turn and takes its messages, unless another turn of the conversation is running. Idempotent for the
+    /// same id and node.
     ///
     /// # Errors
-    /// If there is no such conversation, [`StoreError::UsedBefore`] if the id is another turn's, or if it can't be
-    /// written.
-    pub async fn begin_turn(&self, begin: BeginTurn) -> Result<Begin, StoreError> {
+    /// If there is no such conversation, [`StoreError::UsedBefore`] if the id is another turn's, or if the database
+    /// can't be written.
+    pub async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, StoreError> {
         self.run(begin::Operation(begin)).await
     }
 
-    /// Takes a message in and begins the turn that answers it, unless it was taken in before, others wait, or another
-    /// turn is under way: then it waits for its turn. When this returns, all of it is durable.
+    /// Accepts a message and begins the turn that answers it. The message stays pending if it was accepted before,
+    /// other messages are pending, or another turn is running. Everything is durable when this returns.
     ///
     /// # Errors
     /// As [`Store::accept`] and [`Store::begin_turn`].
     pub async fn accept_and_begin(
         &self,
         both: AcceptAndBegin,
-    ) -> Result<(Accepted, Option<Begin>), StoreError> {
+    ) -> Result<(AcceptOutcome, Option<BeginOutcome>), StoreError> {
         self.run(accept::Operation(both)).await
     }
 
-    /// Says that the turn's holder lives.
+    /// Renews the lease.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds it now, or if it can't be written.
-    pub async fn renew_lease(&self, hold: &Hold, now: Timestamp) -> Result<(), StoreError> {
+    /// [`StoreError::LeaseLost`] if another node has taken the turn over, or if the database can't be written.
+    pub async fn renew_lease(&self, hold: &TurnLease, now: Timestamp) -> Result<(), StoreError> {
         self.run(steps::Renew { hold: hold.clone(), now }).await
     }
 
-    /// Leaves the turn to whoever wants it: it can be taken over at once, as if its holder had not been heard of for too long.
+    /// Releases the turn, so that another node can take it over at once.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds it now, or if it can't be written.
-    pub async fn leave_turn(&self, hold: &Hold) -> Result<(), StoreError> {
+    /// [`StoreError::LeaseLost`] if another node has taken the turn over, or if the database can't be written.
+    pub async fn release_turn(&self, hold: &TurnLease) -> Result<(), StoreError> {
         self.run(steps::Leave(hold.clone())).await
     }
 
-    /// Records what was done, before the next thing is begun. The same step again at the same number is harmless.
+    /// Records a step, before the next action begins. Idempotent for the same step and number.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds the turn now, [`StoreError::Refused`] if another step stands at
-    /// its number or those before are missing, or if it can't be written.
-    pub async fn record_step(&self, hold: &Hold, step: NewStep) -> Result<(), StoreError> {
+    /// [`StoreError::LeaseLost`] if another node has taken the turn over, [`StoreError::Refused`] if another step has
+    /// this number or earlier steps are missing, or if the database can't be written.
+    pub async fn record_step(&self, hold: &TurnLease, step: NewStep) -> Result<(), StoreError> {
         self.run(steps::Record { hold: hold.clone(), step }).await
     }
 
-    /// Keeps what is needed to go on, without a step.
+    /// Saves the state for resuming, without a step.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds the turn now, or if it can't be written.
-    pub async fn save_turn(&self, hold: &Hold, saved: Value, now: Timestamp) -> Result<(), StoreError> {
+    /// [`StoreError::LeaseLost`] if another node has taken the turn over, or if the database can't be written.
+    pub async fn save_turn(&self, hold: &TurnLease, saved: Value, now: Timestamp) -> Result<(), StoreError> {
         self.run(steps::Save { hold: hold.clone(), saved, now }).await
     }
 
-    /// Ends a turn: its reply, its last step, its state and the end of its lease are durable together. Gives the reply
-    /// as it stands in the conversation. To end it the same way again is harmless.
+    /// Finishes a turn: commits its reply, its last step, its state and the release of the lease together. Returns
+    /// the stored reply. Idempotent.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds the turn now, [`StoreError::Refused`] if a message is another
-    /// conversation's, or if it can't be written.
-    pub async fn finish_turn(&self, hold: &Hold, finish: FinishTurn) -> Result<Vec<Message>, StoreError> {
+    /// [`StoreError::LeaseLost`] if another node has taken the turn over, [`StoreError::Refused`] if a message
+    /// belongs to another conversation, or if the database can't be written.
+    pub async fn finish_turn(
+        &self,
+        hold: &TurnLease,
+        finish: FinishTurn,
+    ) -> Result<Vec<Message>, StoreError> {
         self.run(finish::Finish { hold: hold.clone(), finish }).await
     }
 
-    /// Turns that are under way although their holder is thought dead at `now`.
-    ///
-    /// # Errors
-    /// If they can't be read.
-    pub async fn unfinished_turns(&self, now: Timestamp) -> Result<Vec<Turn>, StoreError> {
+    /// Running turns whose lease has expired at `now`.
+    pub async fn unfinished_turns(&self, now: Timestamp) -> Result<Vec<StoredTurn>, StoreError> {
         self.run(recover::Unfinished { now }).await
     }
 
-    /// Claims a turn that was cut off, and says what to do with it. `None` if somebody holds it, or it has ended: of
-    /// several who try, one gets it.
+    /// Claims an interrupted turn, and decides whether to resume it. `None` if its lease is held or it has ended. Of
+    /// several concurrent callers, one gets it.
     ///
     /// # Errors
-    /// If there is no such turn, or it can't be written.
+    /// If there is no such turn, or the database can't be written.
     pub async fn take_over(&self, wish: TakeOver) -> Result<Option<TakenOver>, StoreError> {
         self.run(recover::Claim(wish)).await
     }
 
-    /// Ends a turn that may not be run again, and tells the conversation so. Gives the notice as it stands there. To
-    /// report it again is harmless.
+    /// Ends a turn that can't be resumed, and adds a notice to the conversation. Returns the stored notice.
+    /// Idempotent.
     ///
     /// # Errors
     /// As [`Store::finish_turn`].
     pub async fn report_interrupted(
         &self,
-        hold: &Hold,
-        why: &WhyReported,
+        hold: &TurnLease,
+        why: &ReportReason,
         notice: NewMessage,
     ) -> Result<Message, StoreError> {
         self.run(finish::Report { hold: hold.clone(), why: interrupted(why), notice }).await
@@ -323,83 +313,70 @@ impl Store {
     /// A turn.
     ///
     /// # Errors
-    /// If there is none of that id, or it can't be read.
-    pub async fn turn(&self, id: &TurnId) -> Result<Turn, StoreError> {
+    /// If there is no such turn, or the database can't be read.
+    pub async fn turn(&self, id: &TurnId) -> Result<StoredTurn, StoreError> {
         self.run(rows::Get(id.clone())).await
     }
 
-    /// Up to `limit` turns whose ids begin with `beginning`, the newest first. Looks through all turns: it is for people,
-    /// who type no more of an id than they must.
-    ///
-    /// # Errors
-    /// If they can't be read.
-    pub async fn turns_beginning_with(&self, beginning: &str, limit: u32) -> Result<Vec<TurnId>, StoreError> {
-        self.run(rows::BeginningWith { beginning: beginning.to_owned(), limit }).await
+    /// Up to `limit` turns whose ids begin with `beginning`, the newest first. Scans all turns, which is fine for
+    /// interactive use.
+    pub async fn turns_with_id_prefix(&self, beginning: &str, limit: u32) -> Result<Vec<TurnId>, StoreError> {
+        self.run(rows::WithIdPrefix { beginning: beginning.to_owned(), limit }).await
     }
 
-    /// The turn that has taken up a message, and what it answered. `None` as long as the message waits.
+    /// The turn that took a message, and its answer. `None` while the message is pending.
     ///
     /// # Errors
-    /// If there is no such message, or it can't be read.
+    /// If there is no such message, or the database can't be read.
     pub async fn answer_to(&self, message: &MessageId) -> Result<Option<Answer>, StoreError> {
         self.run(answer::To(message.clone())).await
     }
 
-    /// Up to `limit` turns of a conversation, the newest first; with `before`, those whose fence is lower.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// Up to `limit` turns of a conversation, the newest first, with a fence below `before` if given.
     pub async fn turns(
         &self,
         conversation: &ConversationId,
         before: Option<u64>,
         limit: u32,
-    ) -> Result<Vec<Turn>, StoreError> {
+    ) -> Result<Vec<StoredTurn>, StoreError> {
         self.run(rows::List { conversation: conversation.clone(), before, limit }).await
     }
 
-    /// Up to `limit` turns that pass `filter`, of whichever conversations, the newest first; with `after`, those behind it.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// Up to `limit` turns of all conversations that pass `filter`, the newest first, after `after` if given.
     pub async fn list_turns(
         &self,
         filter: TurnFilter,
         after: Option<TurnKey>,
         limit: u32,
     ) -> Result<Vec<ListedTurn>, StoreError> {
-        self.run(listing::List { filter, after, limit }).await
+        self.run(list::List { filter, after, limit }).await
     }
 
-    /// Says of turns whose they are where an older node has not, which shares the store while it is upgraded. Tells how many.
-    ///
-    /// # Errors
-    /// If it can't be written.
-    pub async fn name_owners_of_turns(&self) -> Result<u64, StoreError> {
-        self.run(listing::NameOwners).await
+    /// Sets the owner of turns that an older node has written during an upgrade. Returns how many.
+    pub async fn backfill_turn_owners(&self) -> Result<u64, StoreError> {
+        self.run(list::BackfillOwners).await
     }
 
-    /// What a turn has done, in order.
+    /// The journal of a turn, in order.
     ///
     /// # Errors
-    /// If there is no such turn, or it can't be read.
+    /// If there is no such turn, or the database can't be read.
     pub async fn journal(&self, turn: &TurnId) -> Result<Vec<RecordedStep>, StoreError> {
         self.run(rows::Steps(turn.clone())).await
     }
 }
 
-/// A step of a turn, with its number and time.
+/// A recorded step of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedStep {
-    /// Its number; the first is 1.
+    /// Its number, from 1.
     pub number: u64,
-    /// What was done.
-    pub step: Step,
+    pub step: JournalStep,
     /// When it was recorded.
     pub at: Timestamp,
 }
 
-fn interrupted(why: &WhyReported) -> Failure {
+fn interrupted(why: &ReportReason) -> Failure {
     let failure = Failure::new(ErrorCategory::InternalError, why.to_string());
     failure.with_public("the turn was interrupted and is not run again")
 }

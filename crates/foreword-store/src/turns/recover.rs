@@ -1,11 +1,12 @@
-//! Finds turns that were cut off, and gives each to one node.
+//! Finds turns interrupted by a crash, and lets one node claim each.
 
 use foreword_core::lease::Lease;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::{Journal, TurnState};
 
-use super::{Hold, TakeOver, TakenOver, Turn, hold, rows};
-use crate::changes::Change;
+use super::lease::{self, ConversationLease};
+use super::{StoredTurn, TakeOver, TakenOver, TurnLease, rows};
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
@@ -14,13 +15,13 @@ pub(super) struct Unfinished {
 }
 
 impl Operation for Unfinished {
-    type Output = Vec<Turn>;
-    // A lease from a time that has not come is dated anew.
+    type Output = Vec<StoredTurn>;
+    // Redates leases whose renewal time lies in the future.
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Turn>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<StoredTurn>, StoreError> {
         let clock = sql.clock(self.now).await?;
-        // Two nodes that look at once change leases in the same order.
+        // In a fixed order, so that two nodes that redate leases at once do not deadlock.
         let select =
             "SELECT t.id, t.conversation_id, t.state, t.trust, t.fence, t.holder, t.attempts, t.epoch,
                 t.fingerprint, t.layer_versions, t.error, t.started_at, t.ended_at,
@@ -30,8 +31,8 @@ impl Operation for Unfinished {
         let mut free = Vec::new();
         for row in sql.query(select, &[]).await? {
             let turn = rows::turn(&row)?;
-            let is_free = match hold::held(&row, 13)? {
-                Some(held) => hold::is_free(sql, &turn.conversation, &held, clock).await?,
+            let is_free = match ConversationLease::read(&row, 13)? {
+                Some(held) => held.is_free(sql, &turn.conversation, clock).await?,
                 None => true,
             };
             free.extend(is_free.then_some(turn));
@@ -48,19 +49,19 @@ impl Operation for Claim {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<TakenOver>, StoreError> {
         let wish = &self.0;
-        let conversation = hold::conversation_of(sql, &wish.turn).await?;
-        let held = hold::locked(sql, &conversation).await?;
+        let conversation = lease::conversation_of(sql, &wish.turn).await?;
+        let held = lease::locked(sql, &conversation).await?;
         if rows::get(sql, &wish.turn).await?.state != TurnState::Running {
             return Ok(None);
         }
         let clock = sql.clock(wish.now).await?;
         if let Some(held) = held
-            && !hold::is_free(sql, &conversation, &held, clock).await?
+            && !held.is_free(sql, &conversation, clock).await?
         {
             return Ok(None);
         }
         let lease = Lease { renewed_at: clock, duration: wish.lease };
-        let fence = hold::claim(sql, &conversation, (&wish.turn, &wish.node), lease).await?.fence;
+        let fence = lease::claim(sql, &conversation, &wish.turn, &wish.node, lease).await?.fence;
         let update = "UPDATE turns SET fence = ?2, holder = ?3, attempts = attempts + 1 WHERE id = ?1
             RETURNING saved";
         let saved = match sql.query_optional(update, values![&wish.turn, fence, &wish.node]).await? {
@@ -71,8 +72,8 @@ impl Operation for Claim {
         let steps = rows::steps(sql, &wish.turn).await?;
         let journal = Journal::new(steps.into_iter().map(|recorded| recorded.step).collect());
         let after_crash = journal.after_crash(turn.attempts, wish.attempts_limit);
-        sql.announce(Change::Conversation(conversation)).await?;
-        let hold = Hold { turn: wish.turn.clone(), fence };
+        sql.announce(StoreChange::Conversation(conversation)).await?;
+        let hold = TurnLease { turn: wish.turn.clone(), fence };
         Ok(Some(TakenOver { hold, turn, journal, saved, after_crash }))
     }
 }

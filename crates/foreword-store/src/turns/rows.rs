@@ -1,35 +1,35 @@
-//! Turns and their steps out of the database.
+//! Reads turns and their steps.
 
 use foreword_core::failure::Failure;
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::turn_journal::PromptBuilt;
 
-use super::{RecordedStep, Turn};
+use super::{RecordedStep, StoredTurn};
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 
 pub(super) struct Get(pub(super) TurnId);
 
 impl Operation for Get {
-    type Output = Turn;
+    type Output = StoredTurn;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Turn, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StoredTurn, StoreError> {
         get(sql, &self.0).await
     }
 }
 
-pub(super) struct BeginningWith {
+pub(super) struct WithIdPrefix {
     pub(super) beginning: String,
     pub(super) limit: u32,
 }
 
-impl Operation for BeginningWith {
+impl Operation for WithIdPrefix {
     type Output = Vec<TurnId>;
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<TurnId>, StoreError> {
-        // No `LIKE`, which would take some characters for more than themselves.
+        // Not `LIKE`, because of its wildcards.
         let select = "SELECT id FROM turns WHERE substr(id, 1, length(CAST(?1 AS TEXT))) = ?1
             ORDER BY started_at DESC, id DESC LIMIT ?2";
         let rows = sql.query(select, values![self.beginning.as_str(), self.limit]).await?;
@@ -44,10 +44,10 @@ pub(super) struct List {
 }
 
 impl Operation for List {
-    type Output = Vec<Turn>;
+    type Output = Vec<StoredTurn>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Turn>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<StoredTurn>, StoreError> {
         let select = "SELECT id, conversation_id, state, trust, fence, holder, attempts, epoch, fingerprint,
                 layer_versions, error, started_at, ended_at
             FROM turns WHERE conversation_id = ?1 AND fence < ?2 ORDER BY fence DESC LIMIT ?3";
@@ -66,18 +66,18 @@ impl Operation for Steps {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<RecordedStep>, StoreError> {
         let steps = steps(sql, &self.0).await?;
         if steps.is_empty() {
-            // Every turn has a first step, so this is none.
+            // Every turn has a first step, so there is no such turn.
             return Err(StoreError::NotFound { what: "turn", id: self.0.to_string() });
         }
         Ok(steps)
     }
 }
 
-pub(super) async fn get<S: Sql>(sql: &mut S, id: &TurnId) -> Result<Turn, StoreError> {
+pub(super) async fn get<S: Sql>(sql: &mut S, id: &TurnId) -> Result<StoredTurn, StoreError> {
     find(sql, id).await?.ok_or_else(|| StoreError::NotFound { what: "turn", id: id.to_string() })
 }
 
-pub(super) async fn find<S: Sql>(sql: &mut S, id: &TurnId) -> Result<Option<Turn>, StoreError> {
+pub(super) async fn find<S: Sql>(sql: &mut S, id: &TurnId) -> Result<Option<StoredTurn>, StoreError> {
     let select = "SELECT id, conversation_id, state, trust, fence, holder, attempts, epoch, fingerprint,
             layer_versions, error, started_at, ended_at
         FROM turns WHERE id = ?1";
@@ -92,15 +92,15 @@ pub(super) async fn steps<S: Sql>(sql: &mut S, id: &TurnId) -> Result<Vec<Record
         .collect()
 }
 
-/// A turn out of a row that begins with the columns of [`find`].
-pub(super) fn turn(row: &Row) -> Result<Turn, StoreError> {
+/// Reads a turn from a row that begins with the columns of [`find`].
+pub(super) fn turn(row: &Row) -> Result<StoredTurn, StoreError> {
     let prompt = match row.parse_optional(8)? {
         Some(fingerprint) => {
             Some(PromptBuilt { fingerprint, epoch: row.get(7)?, layer_versions: row.json(9)? })
         }
         None => None,
     };
-    Ok(Turn {
+    Ok(StoredTurn {
         id: row.parse(0)?,
         conversation: row.parse(1)?,
         state: row.parse(2)?,

@@ -1,17 +1,17 @@
-//! What a turn's holder writes while the turn is under way.
+//! Writes of a running turn: lease renewals, steps and saved state.
 
 use foreword_core::id::TurnId;
 use foreword_core::timestamp::Timestamp;
-use foreword_core::turn_journal::{Place, PromptBuilt, Step, StepRefused, place};
+use foreword_core::turn_journal::{JournalStep, PromptBuilt, StepPlacement, StepRefused, place_step};
 use serde_json::Value;
 
-use super::{Hold, NewStep, hold};
-use crate::changes::Change;
+use super::{NewStep, TurnLease, lease};
+use crate::changes::StoreChange;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
 pub(super) struct Renew {
-    pub(super) hold: Hold,
+    pub(super) hold: TurnLease,
     pub(super) now: Timestamp,
 }
 
@@ -20,27 +20,27 @@ impl Operation for Renew {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        hold::check_and_renew(sql, &self.hold, self.now).await
+        lease::check_and_renew(sql, &self.hold, self.now).await
     }
 }
 
-pub(super) struct Leave(pub(super) Hold);
+pub(super) struct Leave(pub(super) TurnLease);
 
 impl Operation for Leave {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        let conversation = hold::check(sql, &self.0).await?;
-        // The fence stays: should this holder write again, it is refused as soon as somebody else has the turn.
+        let conversation = lease::check(sql, &self.0).await?;
+        // The fence stays, so that this holder's writes fail once another node has claimed the turn.
         let update = "UPDATE conversations SET lease_millis = 0 WHERE id = ?1";
         sql.execute(update, values![&conversation]).await?;
-        sql.announce(Change::Conversation(conversation)).await
+        sql.announce(StoreChange::Conversation(conversation)).await
     }
 }
 
 pub(super) struct Save {
-    pub(super) hold: Hold,
+    pub(super) hold: TurnLease,
     pub(super) saved: Value,
     pub(super) now: Timestamp,
 }
@@ -50,13 +50,13 @@ impl Operation for Save {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        hold::check_and_renew(sql, &self.hold, self.now).await?;
+        lease::check_and_renew(sql, &self.hold, self.now).await?;
         save(sql, &self.hold.turn, &self.saved).await
     }
 }
 
 pub(super) struct Record {
-    pub(super) hold: Hold,
+    pub(super) hold: TurnLease,
     pub(super) step: NewStep,
 }
 
@@ -66,17 +66,17 @@ impl Operation for Record {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
         let (turn, new) = (&self.hold.turn, &self.step);
-        hold::check_and_renew(sql, &self.hold, new.at).await?;
+        lease::check_and_renew(sql, &self.hold, new.at).await?;
         let there = at_number(sql, turn, new.number).await?;
         let next = next_number(sql, turn).await?;
-        match place(new.number, &new.step, next, there.as_ref()) {
-            // What was saved with it stands as well, or something newer does.
-            Ok(Place::Already) => return Ok(()),
-            Ok(Place::Next) => {}
+        match place_step(new.number, &new.step, next, there.as_ref()) {
+            // The state saved with it, or a newer one, is stored already.
+            Ok(StepPlacement::Already) => return Ok(()),
+            Ok(StepPlacement::Next) => {}
             Err(reason) => return Err(refused(turn, new.number, &reason)),
         }
-        write(sql, turn, new.number, (&new.step, new.at)).await?;
-        if let Step::PromptBuilt(prompt) = &new.step {
+        write(sql, turn, new.number, &new.step, new.at).await?;
+        if let JournalStep::PromptBuilt(prompt) = &new.step {
             note_prompt(sql, turn, prompt).await?;
         }
         match &new.saved {
@@ -90,12 +90,13 @@ fn refused(turn: &TurnId, number: u64, reason: &StepRefused) -> StoreError {
     StoreError::Refused { what: "step", id: format!("{turn}/{number}"), reason: reason.to_string() }
 }
 
-/// Writes a step where nothing stands.
+/// Inserts a step.
 pub(super) async fn write<S: Sql>(
     sql: &mut S,
     turn: &TurnId,
     number: u64,
-    (step, at): (&Step, Timestamp),
+    step: &JournalStep,
+    at: Timestamp,
 ) -> Result<(), StoreError> {
     let insert =
         "INSERT INTO turn_steps (turn_id, number, kind, data, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -103,14 +104,18 @@ pub(super) async fn write<S: Sql>(
     Ok(())
 }
 
-/// The number that is free.
+/// The next free step number.
 pub(super) async fn next_number<S: Sql>(sql: &mut S, turn: &TurnId) -> Result<u64, StoreError> {
     let select = "SELECT MAX(number) FROM turn_steps WHERE turn_id = ?1";
     let row = sql.query_optional(select, values![turn]).await?;
     Ok(row.map_or(Ok(None), |row| row.get::<Option<u64>>(0))?.unwrap_or(0) + 1)
 }
 
-async fn at_number<S: Sql>(sql: &mut S, turn: &TurnId, number: u64) -> Result<Option<Step>, StoreError> {
+async fn at_number<S: Sql>(
+    sql: &mut S,
+    turn: &TurnId,
+    number: u64,
+) -> Result<Option<JournalStep>, StoreError> {
     let select = "SELECT data FROM turn_steps WHERE turn_id = ?1 AND number = ?2";
     sql.query_optional(select, values![turn, number]).await?.map(|row| row.json(0)).transpose()
 }

@@ -1,7 +1,7 @@
-//! Runs of workflows: who runs each, how far its steps came, and which were cut off. Held by a lease as turns are: one
-//! node at a time, and one that was thought dead can't write any more.
+//! Workflow runs: state, steps and holder of each. Protected by leases like turns: one node at a time, and a former
+//! holder can't write.
 
-mod hold;
+mod lease;
 mod reopen;
 mod rows;
 mod write;
@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use foreword_core::failure::OwnerOnly;
 use foreword_core::id::{ConversationId, NodeId, RunId};
+use foreword_core::string_enum::UnknownValue;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::Outcome;
-use foreword_core::word::UnknownWord;
 use foreword_core::workflow::Reopen;
 use foreword_prompt::text::ContentHash;
 use serde_json::Value;
@@ -22,17 +22,16 @@ use serde_json::Value;
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunState {
-    /// Under way, or cut off.
+    /// Running, or interrupted by a crash.
     Running,
-    /// It ended.
     Ended(Outcome),
 }
 
 impl RunState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 4] = [
         Self::Running,
         Self::Ended(Outcome::Done),
@@ -40,7 +39,7 @@ impl RunState {
         Self::Ended(Outcome::Cancelled),
     ];
 
-    /// The word it is stored as.
+    /// Its stored name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,47 +58,43 @@ impl fmt::Display for RunState {
 }
 
 impl FromStr for RunState {
-    type Err = UnknownWord;
+    type Err = UnknownValue;
 
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+    fn from_str(word: &str) -> Result<Self, UnknownValue> {
         let found = Self::ALL.into_iter().find(|state| state.as_str() == word);
-        found.ok_or_else(|| UnknownWord { what: "state of a run", word: word.to_owned() })
+        found.ok_or_else(|| UnknownValue { what: "state of a run", word: word.to_owned() })
     }
 }
 
-/// Whether a step begins for the first time.
+/// Whether a step is started for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepStart {
-    /// Nobody has begun it before.
+    /// It was not started before.
     First,
-    /// It was begun before: by this holder, who did not hear the answer, or by one that is gone.
+    /// It was started before, by this holder (a retry after a lost response) or by a crashed one.
     Again,
 }
 
 /// A run of a workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkflowRun {
-    /// Its id.
     pub id: RunId,
     /// The workflow's name.
     pub workflow: String,
-    /// What it was started with.
     pub parameters: Value,
-    /// Where it stands.
     pub state: RunState,
-    /// The conversation it was started in, as long as there is one.
+    /// The conversation it was started in; `None` if that was deleted.
     pub conversation: Option<ConversationId>,
     /// The user who started it, by name.
     pub started_by: Option<String>,
-    /// The occasion it was started on, as whoever runs it has written it down.
+    /// The serialised occasion it was started on.
     pub occasion: Option<Value>,
-    /// The hash of the file it was last run from.
+    /// The hash of the workflow file it last ran with.
     pub workflow_hash: Option<ContentHash>,
     /// Whether it has read text from outside.
     pub tainted: bool,
     /// The node that ran it last.
     pub holder: NodeId,
-    /// What it gave.
     pub output: Option<Value>,
     /// Why it failed.
     pub error: Option<OwnerOnly<String>>,
@@ -109,22 +104,20 @@ pub struct WorkflowRun {
     pub ended_at: Option<Timestamp>,
 }
 
-/// How far a step of a run came. One that was started and has not ended may have done something already.
+/// The record of a step. A step that was started and has not ended may have had side effects.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WorkflowStep {
-    /// Its number; the first is 1.
+pub struct WorkflowStepRecord {
+    /// Its number, from 1.
     pub number: u64,
-    /// Its name.
     pub name: String,
-    /// How often it was begun anew; 1 the first time.
+    /// How often it was started.
     pub attempts: u64,
-    /// Whether doing it twice is not the same as doing it once.
+    /// Whether it has side effects, so that repeating it is not safe.
     pub side_effects: bool,
-    /// The hash of what it said when it was begun.
+    /// The hash of its definition when it was started.
     pub definition: Option<ContentHash>,
-    /// What it gave.
     pub output: Option<Value>,
-    /// Why it failed. One that has given something has failed with this before.
+    /// Why it failed. A step with an output has failed with this in an earlier attempt.
     pub error: Option<OwnerOnly<String>>,
     /// When it was started.
     pub started_at: Timestamp,
@@ -132,163 +125,154 @@ pub struct WorkflowStep {
     pub ended_at: Option<Timestamp>,
 }
 
-/// The right to write to a run. It ends when somebody else takes the run over.
+/// Proof of holding a run's lease, required for all writes. Invalid once another node takes the run over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunHold {
-    /// The run.
+pub struct RunLease {
     pub run: RunId,
-    /// Higher than that of everybody who held the run before.
+    /// The fencing token: higher than that of all earlier holders.
     pub fence: u64,
 }
 
-/// A run to be started.
+/// A run to start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartRun {
-    /// Its id, made for this run.
+    /// Its new id.
     pub run: RunId,
     /// The workflow's name.
     pub workflow: String,
-    /// What it is started with.
     pub parameters: Value,
     /// The conversation it is started in.
     pub conversation: Option<ConversationId>,
     /// The user who starts it, by name.
     pub started_by: Option<String>,
-    /// The occasion it is started on, for whoever goes on with it.
+    /// The serialised occasion, for resuming on another node.
     pub occasion: Option<Value>,
-    /// The hash of the file.
+    /// The hash of the workflow file.
     pub workflow_hash: Option<ContentHash>,
-    /// Whether what it is started with may come from outside.
+    /// Whether its parameters may come from outside.
     pub tainted: bool,
-    /// Who runs it.
+    /// The node that runs it.
     pub node: NodeId,
-    /// How long the node may be silent before it is thought dead.
     pub lease: Duration,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// A step that is about to begin.
+/// A step to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartStep {
-    /// Its number; the first is 1.
+    /// Its number, from 1.
     pub number: u64,
-    /// Its name.
     pub name: String,
-    /// Whether doing it twice is not the same as doing it once.
+    /// Whether it has side effects, so that repeating it is not safe.
     pub side_effects: bool,
-    /// The hash of what it says.
     pub definition: Option<ContentHash>,
 }
 
 impl StartStep {
-    /// A step that changes nothing in the world.
+    /// A step without side effects.
     #[must_use]
     pub fn new(number: u64, name: &str) -> Self {
         Self { number, name: name.to_owned(), side_effects: false, definition: None }
     }
 }
 
-/// A run that ended before its end, to be gone on with.
+/// A request to resume a failed or cancelled run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReopenRun {
-    /// The run.
     pub run: RunId,
     /// What to change about its steps.
     pub reopen: Reopen,
-    /// What the step that is begun anew is called by now.
+    /// The new name of the step to repeat.
     pub name: Option<String>,
-    /// The hash of the file it goes on with.
+    /// The hash of the workflow file it continues with.
     pub workflow_hash: Option<ContentHash>,
-    /// Who runs it.
+    /// The node that runs it.
     pub node: NodeId,
-    /// How long the node may be silent before it is thought dead.
     pub lease: Duration,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishRun {
-    /// How.
     pub outcome: Outcome,
-    /// What it gives.
     pub output: Option<Value>,
-    /// Why, if it failed.
+    /// The error, if it failed.
     pub error: Option<OwnerOnly<String>>,
-    /// When.
+    /// The current time.
     pub at: Timestamp,
 }
 
-/// Which runs to list.
+/// Which runs to list; `None` matches all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunFilter {
-    /// Those of this workflow.
+    /// Runs of this workflow.
     pub workflow: Option<String>,
-    /// Those that this user has started.
+    /// Runs that this user has started.
     pub started_by: Option<String>,
-    /// Those behind this one in the list: when it was started, and its id.
+    /// Runs after this one in the list: its start time and id.
     pub before: Option<(Timestamp, RunId)>,
 }
 
 impl Store {
-    /// Starts a run. Started again with the same id on the same node, it is the same run.
+    /// Starts a run. Idempotent for the same id and node.
     ///
     /// # Errors
-    /// [`StoreError::UsedBefore`] if the id is another run's, or if it can't be written.
-    pub async fn start_run(&self, start: StartRun) -> Result<RunHold, StoreError> {
+    /// [`StoreError::UsedBefore`] if the id is another run's, or if the database can't be written.
+    pub async fn start_run(&self, start: StartRun) -> Result<RunLease, StoreError> {
         self.run(write::Start(start)).await
     }
 
-    /// Says that the run's holder lives.
+    /// Renews the lease.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds it now, or if it can't be written.
-    pub async fn renew_run(&self, hold: &RunHold, now: Timestamp) -> Result<(), StoreError> {
+    /// [`StoreError::LeaseLost`] if another node has taken the run over, or if the database can't be written.
+    pub async fn renew_run(&self, hold: &RunLease, now: Timestamp) -> Result<(), StoreError> {
         self.run(write::Renew { hold: hold.clone(), now }).await
     }
 
-    /// Notes that a step is about to begin, and says whether it was noted before: then it may have been done, and what is
-    /// known of it is in the run.
+    /// Records that a step is about to start. Returns whether it was started before: then it may have been executed,
+    /// and its record tells how far it came.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds the run now, [`StoreError::Refused`] if another step has this
-    /// number or those before are missing, or if it can't be written.
+    /// [`StoreError::LeaseLost`] if another node has taken the run over, [`StoreError::Refused`] if another step has
+    /// this number or earlier steps are missing, or if the database can't be written.
     pub async fn start_workflow_step(
         &self,
-        hold: &RunHold,
+        hold: &RunLease,
         step: StartStep,
         now: Timestamp,
     ) -> Result<StepStart, StoreError> {
         self.run(write::Begin { hold: hold.clone(), step, now }).await
     }
 
-    /// Notes that the run has read text from outside. There is no way back.
+    /// Marks the run as tainted by text from outside, permanently.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds the run now, or if it can't be written.
-    pub async fn taint_run(&self, hold: &RunHold, now: Timestamp) -> Result<(), StoreError> {
+    /// [`StoreError::LeaseLost`] if another node has taken the run over, or if the database can't be written.
+    pub async fn taint_run(&self, hold: &RunLease, now: Timestamp) -> Result<(), StoreError> {
         self.run(write::Taint { hold: hold.clone(), now }).await
     }
 
-    /// Opens a run again that failed or was stopped; what its steps gave stays. `None` if it is under way, or has ended
-    /// well: of several who try, one gets it.
+    /// Reopens a failed or cancelled run; the outputs of its steps stay. `None` if it is running or has succeeded. Of
+    /// several concurrent callers, one gets it.
     ///
     /// # Errors
-    /// If there is no such run or step, or it can't be written.
-    pub async fn reopen_run(&self, reopen: ReopenRun) -> Result<Option<RunHold>, StoreError> {
+    /// If there is no such run or step, or the database can't be written.
+    pub async fn reopen_run(&self, reopen: ReopenRun) -> Result<Option<RunLease>, StoreError> {
         self.run(reopen::Operation(reopen)).await
     }
 
-    /// Notes what a step gave, or why it failed. The first word on it stands.
+    /// Records the output or the error of a step. Only the first result counts.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds the run now, or if the step was not started, or if it can't be
-    /// written.
+    /// [`StoreError::LeaseLost`] if another node has taken the run over, or if the step was not started, or if the
+    /// database can't be written.
     pub async fn finish_workflow_step(
         &self,
-        hold: &RunHold,
+        hold: &RunLease,
         number: u64,
         result: Result<Value, OwnerOnly<String>>,
         now: Timestamp,
@@ -296,50 +280,47 @@ impl Store {
         self.run(write::FinishStep { hold: hold.clone(), number, result, now }).await
     }
 
-    /// Ends a run. To end it the same way again is harmless.
+    /// Ends a run. Idempotent.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if somebody else holds the run now, or if it can't be written.
-    pub async fn finish_run(&self, hold: &RunHold, finish: FinishRun) -> Result<(), StoreError> {
+    /// [`StoreError::LeaseLost`] if another node has taken the run over, or if the database can't be written.
+    pub async fn finish_run(&self, hold: &RunLease, finish: FinishRun) -> Result<(), StoreError> {
         self.run(write::Finish { hold: hold.clone(), finish }).await
     }
 
     /// A run and its steps, in order.
     ///
     /// # Errors
-    /// If there is none of that id, or it can't be read.
-    pub async fn workflow_run(&self, id: &RunId) -> Result<(WorkflowRun, Vec<WorkflowStep>), StoreError> {
+    /// If there is no such run, or the database can't be read.
+    pub async fn workflow_run(
+        &self,
+        id: &RunId,
+    ) -> Result<(WorkflowRun, Vec<WorkflowStepRecord>), StoreError> {
         self.run(rows::Get(id.clone())).await
     }
 
-    /// Up to `limit` runs, those started last first.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// Up to `limit` runs, the newest first.
     pub async fn workflow_runs(&self, filter: RunFilter, limit: u32) -> Result<Vec<WorkflowRun>, StoreError> {
         self.run(rows::List { filter, limit }).await
     }
 
-    /// Runs that are under way although their holder is thought dead at `now`.
-    ///
-    /// # Errors
-    /// If they can't be read.
+    /// Running runs whose lease has expired at `now`.
     pub async fn unfinished_runs(&self, now: Timestamp) -> Result<Vec<WorkflowRun>, StoreError> {
-        self.run(hold::Unfinished(now)).await
+        self.run(lease::Unfinished(now)).await
     }
 
-    /// Claims a run that was cut off. `None` if somebody holds it, or it has ended: of several who try, one gets it.
-    /// Whether it goes on or is ended as failed is for its taker to say, from how far its steps came.
+    /// Claims an interrupted run. `None` if its lease is held or it has ended. Of several concurrent callers, one
+    /// gets it. The caller decides from the steps whether to resume or fail it.
     ///
     /// # Errors
-    /// If there is no such run, or it can't be written.
+    /// If there is no such run, or the database can't be written.
     pub async fn take_over_run(
         &self,
         run: &RunId,
         node: &NodeId,
         lease: Duration,
         now: Timestamp,
-    ) -> Result<Option<RunHold>, StoreError> {
-        self.run(hold::TakeOver { run: run.clone(), node: node.clone(), lease, now }).await
+    ) -> Result<Option<RunLease>, StoreError> {
+        self.run(lease::TakeOver { run: run.clone(), node: node.clone(), lease, now }).await
     }
 }

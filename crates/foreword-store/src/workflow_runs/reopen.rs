@@ -1,26 +1,26 @@
-//! A run that failed or was stopped, opened again: what its steps gave stays, and so does why one of them failed.
+//! Reopens a failed or cancelled run. Keeps the outputs of its steps and the error of the failed one.
 
 use foreword_core::turn_journal::Outcome;
 use foreword_core::workflow::Reopen;
 
-use super::{ReopenRun, RunHold, RunState, hold};
+use super::{ReopenRun, RunLease, RunState, lease};
 use crate::engine::{Access, Sql, values};
 use crate::error::StoreError;
 
 pub(super) struct Operation(pub(super) ReopenRun);
 
 impl crate::engine::Operation for Operation {
-    type Output = Option<RunHold>;
+    type Output = Option<RunLease>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<RunHold>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<RunLease>, StoreError> {
         let ReopenRun { run, reopen, name, workflow_hash, node, lease, now } = &self.0;
-        let held = hold::locked(sql, run).await?.ok_or_else(|| hold::missing(run))?;
+        let held = lease::locked(sql, run).await?.ok_or_else(|| lease::missing(run))?;
         if matches!(held.state, RunState::Running | RunState::Ended(Outcome::Done)) {
             return Ok(None);
         }
-        let (clock, fence) = (sql.clock(*now).await?, held.fence + 1);
-        let millis = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
+        let (clock, fence) = (sql.clock(*now).await?, held.stored.fence + 1);
+        let millis = crate::lease::millis(*lease);
         sql.execute(
             "UPDATE workflow_runs SET state = 'running', error = NULL, output = NULL, ended_at = NULL, fence = ?2,
                  holder = ?3, lease_renewed_at = ?4, lease_millis = ?5, workflow_hash = COALESCE(?6, workflow_hash)
@@ -30,7 +30,7 @@ impl crate::engine::Operation for Operation {
         .await?;
         let changed = match reopen {
             Reopen::AsItIs => 1,
-            // Whoever asks for it has seen to what it may have done: it stands as if it had not begun.
+            // The caller has dealt with possible side effects: the step counts as not started.
             Reopen::Again(number) => {
                 let again =
                     "UPDATE workflow_steps SET side_effects = 0, attempts = attempts + 1, ended_at = NULL, started_at = ?3,
@@ -47,6 +47,6 @@ impl crate::engine::Operation for Operation {
         if changed == 0 {
             return Err(StoreError::NotFound { what: "step", id: run.to_string() });
         }
-        Ok(Some(RunHold { run: run.clone(), fence }))
+        Ok(Some(RunLease { run: run.clone(), fence }))
     }
 }

@@ -1,15 +1,15 @@
-//! Runs and their steps out of the database.
+//! Reads runs and their steps.
 
 use foreword_core::id::RunId;
 
-use super::{RunFilter, WorkflowRun, WorkflowStep, hold};
+use super::{RunFilter, WorkflowRun, WorkflowStepRecord, lease};
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 
 pub(super) struct Get(pub(super) RunId);
 
 impl Operation for Get {
-    type Output = (WorkflowRun, Vec<WorkflowStep>);
+    type Output = (WorkflowRun, Vec<WorkflowStepRecord>);
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
@@ -18,7 +18,7 @@ impl Operation for Get {
                 started_at, ended_at, occasion, workflow_hash, tainted
             FROM workflow_runs WHERE id = ?1";
         let row =
-            sql.query_optional(select, values![&self.0]).await?.ok_or_else(|| hold::missing(&self.0))?;
+            sql.query_optional(select, values![&self.0]).await?.ok_or_else(|| lease::missing(&self.0))?;
         let select =
             "SELECT number, name, output, error, started_at, ended_at, attempts, side_effects, definition
             FROM workflow_steps WHERE run_id = ?1 ORDER BY number";
@@ -52,10 +52,10 @@ impl Operation for List {
     }
 }
 
-/// How many columns a run takes.
+/// The number of a run's columns.
 pub(super) const COLUMNS: usize = 14;
 
-/// A run out of a row that begins with the columns of [`Get`].
+/// Reads a run from a row that begins with the columns of [`Get`].
 pub(super) fn run(row: &Row) -> Result<WorkflowRun, StoreError> {
     Ok(WorkflowRun {
         id: row.parse(0)?,
@@ -75,8 +75,8 @@ pub(super) fn run(row: &Row) -> Result<WorkflowRun, StoreError> {
     })
 }
 
-fn step(row: &Row) -> Result<WorkflowStep, StoreError> {
-    Ok(WorkflowStep {
+fn step(row: &Row) -> Result<WorkflowStepRecord, StoreError> {
+    Ok(WorkflowStepRecord {
         number: row.get(0)?,
         name: row.get(1)?,
         output: json_optional(row, 2)?,

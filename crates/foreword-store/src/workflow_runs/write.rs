@@ -1,30 +1,31 @@
-//! What a run's holder writes.
+//! Writes of a running workflow: start, lease renewal, steps and end.
 
 use foreword_core::failure::OwnerOnly;
 use foreword_core::timestamp::Timestamp;
 use serde_json::Value;
 
-use super::{FinishRun, RunHold, RunState, StartRun, StartStep, StepStart, hold};
+use super::{FinishRun, RunLease, RunState, StartRun, StartStep, StepStart, lease};
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
 pub(super) struct Start(pub(super) StartRun);
 
 impl Operation for Start {
-    type Output = RunHold;
+    type Output = RunLease;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<RunHold, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<RunLease, StoreError> {
         let new = &self.0;
-        let first = RunHold { run: new.run.clone(), fence: 1 };
-        if let Some(held) = hold::locked(sql, &new.run).await? {
-            // Its starter did not hear that it had started, and asks again.
-            let same = held.state == RunState::Running && held.fence == 1 && held.holder == new.node;
+        let first = RunLease { run: new.run.clone(), fence: 1 };
+        if let Some(held) = lease::locked(sql, &new.run).await? {
+            // A retry after a lost response.
+            let same =
+                held.state == RunState::Running && held.stored.fence == 1 && held.stored.holder == new.node;
             let used = StoreError::UsedBefore { what: "run id", id: new.run.to_string() };
             return if same { Ok(first) } else { Err(used) };
         }
         let clock = sql.clock(new.now).await?;
-        let millis = u64::try_from(new.lease.as_millis()).unwrap_or(u64::MAX);
+        let millis = crate::lease::millis(new.lease);
         sql.execute(
             "INSERT INTO workflow_runs (id, workflow, parameters, state, conversation_id, started_by, fence, holder,
                  lease_renewed_at, lease_millis, started_at, occasion, workflow_hash, tainted)
@@ -51,7 +52,7 @@ impl Operation for Start {
 }
 
 pub(super) struct Renew {
-    pub(super) hold: RunHold,
+    pub(super) hold: RunLease,
     pub(super) now: Timestamp,
 }
 
@@ -60,12 +61,12 @@ impl Operation for Renew {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        hold::check_and_renew(sql, &self.hold, self.now).await
+        lease::check_and_renew(sql, &self.hold, self.now).await
     }
 }
 
 pub(super) struct Taint {
-    pub(super) hold: RunHold,
+    pub(super) hold: RunLease,
     pub(super) now: Timestamp,
 }
 
@@ -74,7 +75,7 @@ impl Operation for Taint {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        hold::check_and_renew(sql, &self.hold, self.now).await?;
+        lease::check_and_renew(sql, &self.hold, self.now).await?;
         let update = "UPDATE workflow_runs SET tainted = 1 WHERE id = ?1";
         sql.execute(update, values![&self.hold.run]).await?;
         Ok(())
@@ -82,7 +83,7 @@ impl Operation for Taint {
 }
 
 pub(super) struct Begin {
-    pub(super) hold: RunHold,
+    pub(super) hold: RunLease,
     pub(super) step: StartStep,
     pub(super) now: Timestamp,
 }
@@ -92,13 +93,13 @@ impl Operation for Begin {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<StepStart, StoreError> {
-        hold::check_and_renew(sql, &self.hold, self.now).await?;
+        lease::check_and_renew(sql, &self.hold, self.now).await?;
         let (run, step) = (&self.hold.run, &self.step);
         let select = "SELECT name, ended_at FROM workflow_steps WHERE run_id = ?1 ORDER BY number";
         let rows = sql.query(select, values![run]).await?;
         let index = usize::try_from(step.number).unwrap_or(usize::MAX).checked_sub(1);
         match index.and_then(|index| rows.get(index)) {
-            // What it says may have changed since it was begun, its name too; what is done stays as it was done.
+            // The definition and the name may have changed since. A finished step stays unchanged.
             Some(row) if row.get::<Option<String>>(1)?.is_none() => {
                 let update = "UPDATE workflow_steps SET name = ?3, side_effects = ?4, definition = ?5
                     WHERE run_id = ?1 AND number = ?2";
@@ -107,7 +108,7 @@ impl Operation for Begin {
                 return Ok(StepStart::Again);
             }
             Some(row) if row.text(0)? == step.name => return Ok(StepStart::Again),
-            Some(_) => return Err(self.refused("another step stands there".to_owned())),
+            Some(_) => return Err(self.refused("another step has this number".to_owned())),
             None if index == Some(rows.len()) => {}
             None => return Err(self.refused(format!("the next step is {}", rows.len() + 1))),
         }
@@ -126,7 +127,7 @@ impl Begin {
 }
 
 pub(super) struct FinishStep {
-    pub(super) hold: RunHold,
+    pub(super) hold: RunLease,
     pub(super) number: u64,
     pub(super) result: Result<Value, OwnerOnly<String>>,
     pub(super) now: Timestamp,
@@ -137,7 +138,7 @@ impl Operation for FinishStep {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        hold::check_and_renew(sql, &self.hold, self.now).await?;
+        lease::check_and_renew(sql, &self.hold, self.now).await?;
         let run = &self.hold.run;
         let select = "SELECT ended_at FROM workflow_steps WHERE run_id = ?1 AND number = ?2";
         let Some(row) = sql.query_optional(select, values![run, self.number]).await? else {
@@ -149,7 +150,7 @@ impl Operation for FinishStep {
         }
         let (output, error) =
             (self.result.as_ref().ok(), self.result.as_ref().err().map(OwnerOnly::for_record));
-        // A step that was begun anew keeps why it had failed.
+        // A repeated step keeps the error of its first attempt.
         let update = "UPDATE workflow_steps SET output = ?3, error = COALESCE(?4, error), ended_at = ?5
             WHERE run_id = ?1 AND number = ?2";
         sql.execute(update, values![run, self.number, output, error, self.now]).await?;
@@ -158,7 +159,7 @@ impl Operation for FinishStep {
 }
 
 pub(super) struct Finish {
-    pub(super) hold: RunHold,
+    pub(super) hold: RunLease,
     pub(super) finish: FinishRun,
 }
 
@@ -169,11 +170,11 @@ impl Operation for Finish {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
         let (run, finish) = (&self.hold.run, &self.finish);
         let state = RunState::Ended(finish.outcome);
-        let held = hold::locked(sql, run).await?.ok_or_else(|| hold::missing(run))?;
-        if held.state == state && held.fence == self.hold.fence {
+        let held = lease::locked(sql, run).await?.ok_or_else(|| lease::missing(run))?;
+        if held.state == state && held.stored.fence == self.hold.fence {
             return Ok(());
         }
-        hold::check(&self.hold, &held)?;
+        lease::check(&self.hold, &held)?;
         let update =
             "UPDATE workflow_runs SET state = ?2, output = ?3, error = ?4, ended_at = ?5 WHERE id = ?1";
         let (output, error) = (finish.output.as_ref(), finish.error.as_ref().map(OwnerOnly::for_record));

@@ -1,4 +1,4 @@
-//! Backups are of one moment, complete or not there, and bring everything back into an empty store of either engine.
+//! Backups are consistent snapshots, all or nothing, and restore into an empty store of either engine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,11 +15,11 @@ use rusqlite::types::Value;
 use tempfile::TempDir;
 
 use crate::contract::{contract, now};
-use crate::conversations::{begin, said};
+use crate::conversations::{begin, new_message};
 use crate::faults::SmallDisk;
 use crate::sqlite::{open, template, texts};
 
-/// Every row of every table of a SQLite file, but not which migrations were made when.
+/// Every row of every table of a SQLite file, except the record of migrations.
 fn dump(path: &Path) -> BTreeMap<String, Vec<Vec<Value>>> {
     let connection = Connection::open(path).unwrap();
     let mut dump = BTreeMap::new();
@@ -45,8 +45,7 @@ fn columns(connection: &Connection, table: &str) -> Vec<String> {
     statement.query_map([table], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// A backup that has rows in every table, whichever tables there are. All texts of a row are the same, so that
-/// references hold whatever refers to what.
+/// A backup with rows in every table. All texts of a row are equal, so that references hold.
 async fn full_backup(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("source.db");
     let store = open(&path).await.unwrap();
@@ -54,7 +53,7 @@ async fn full_backup(folder: &TempDir) -> PathBuf {
     connection.pragma_update(None, "foreign_keys", false).unwrap();
     connection.execute_batch("BEGIN").unwrap();
     for table in tables(&connection) {
-        // More than fit on a page.
+        // More than one page.
         for number in 1..=450 {
             let value = |kind: &String| match kind.as_str() {
                 "INTEGER" => number.to_string(),
@@ -73,7 +72,7 @@ async fn full_backup(folder: &TempDir) -> PathBuf {
 
 contract! {
     #[test]
-    async fn every_row_of_every_table_comes_back_and_goes_out_again_unchanged(store: TestStore) {
+    async fn backup_round_trips_every_row(store: TestStore) {
         let folder = tempfile::tempdir().unwrap();
         let full = full_backup(&folder).await;
         let before = dump(&full);
@@ -89,7 +88,7 @@ contract! {
     }
 
     #[test]
-    async fn a_restored_store_goes_on_with_numbers_that_nobody_has(store: TestStore) {
+    async fn restored_store_continues_with_unused_ids(store: TestStore) {
         let folder = tempfile::tempdir().unwrap();
         let full = full_backup(&folder).await;
         store.restore(&full, |_| {}).await.unwrap();
@@ -98,7 +97,7 @@ contract! {
     }
 
     #[test]
-    async fn a_backup_is_of_one_moment_while_others_write(store: TestStore) {
+    async fn backup_is_a_snapshot_despite_concurrent_writes(store: TestStore) {
         let folder = tempfile::tempdir().unwrap();
         let writing = tokio::spawn({
             let store = store.open_again().await;
@@ -107,7 +106,7 @@ contract! {
                     let conversation = begin(&store, &format!("c-{number}")).await;
                     for message in 0..3 {
                         let message = format!("{conversation}-{message}");
-                        store.accept(said(&conversation, &message, "hello"), None).await.unwrap();
+                        store.accept(new_message(&conversation, &message, "hello"), None).await.unwrap();
                     }
                     store.add_template(template(&number.to_string())).await.unwrap();
                 }
@@ -120,7 +119,7 @@ contract! {
             rows.push(store.backup(&path, Existing::Keep, |_| {}).await.unwrap().rows);
             let copy = open(&path).await.unwrap();
             assert_eq!(copy.check(|_| {}).await.unwrap().problems, []);
-            // Whoever wrote a template had written three messages before.
+            // Each writer writes three messages before its template.
             let dump = dump(&path);
             assert!(dump["messages"].len() >= dump["templates"].len() * 3);
         }
@@ -129,7 +128,7 @@ contract! {
     }
 
     #[test]
-    async fn only_an_empty_store_takes_a_backup_and_otherwise_nothing_changes(store: TestStore) {
+    async fn backup_is_restored_only_into_an_empty_store(store: TestStore) {
         let folder = tempfile::tempdir().unwrap();
         let full = full_backup(&folder).await;
         store.add_template(template("mine")).await.unwrap();
@@ -139,7 +138,7 @@ contract! {
     }
 
     #[test]
-    async fn a_restore_that_fails_half_way_leaves_the_store_empty(store: TestStore) {
+    async fn failed_restore_leaves_the_store_empty(store: TestStore) {
         let folder = tempfile::tempdir().unwrap();
         let full = full_backup(&folder).await;
         let harm = "UPDATE workflow_runs SET workflow = 'a' || char(0) WHERE fence = 440";
@@ -152,7 +151,7 @@ contract! {
     }
 
     #[test]
-    async fn whoever_waits_hears_how_far_it_has_come(store: TestStore) {
+    async fn backup_reports_progress(store: TestStore) {
         let folder = tempfile::tempdir().unwrap();
         let full = full_backup(&folder).await;
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -170,7 +169,7 @@ contract! {
     }
 
     #[test]
-    async fn a_file_that_is_there_is_kept_unless_it_may_be_replaced(store: TestStore) {
+    async fn backup_keeps_an_existing_file_unless_replacing(store: TestStore) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("backup.db");
         fs::write(&path, "precious").unwrap();
@@ -184,7 +183,7 @@ contract! {
         fs::write(folder.path().join("backup.db-wal"), "in use").unwrap();
         let error = store.backup(&path, Existing::Replace, |_| {}).await.unwrap_err();
         assert!(error.to_string().contains("may be in use"), "{error}");
-        for (nowhere, reason) in [("no/such/folder.db", "No such file"), ("", "it is no file")] {
+        for (nowhere, reason) in [("no/such/folder.db", "No such file"), ("", "it is not a file")] {
             let error = store.backup(&folder.path().join(nowhere), Existing::Keep, |_| {}).await.unwrap_err();
             assert!(error.to_string().contains(reason), "{error}");
         }
@@ -192,7 +191,7 @@ contract! {
     }
 
     #[test]
-    async fn a_backup_without_room_leaves_nothing_behind(store: TestStore) {
+    async fn failed_backup_leaves_no_files(store: TestStore) {
         let Some(disk) = SmallDisk::new(300 << 10) else {
             println!("SKIPPED: no small disk can be mounted here");
             return;
@@ -207,7 +206,7 @@ contract! {
     }
 
     #[test]
-    async fn what_is_no_backup_is_refused_and_left_as_it_is(store: TestStore) {
+    async fn restore_refuses_other_files_unchanged(store: TestStore) {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         fs::write(file("empty"), "").unwrap();
@@ -225,9 +224,9 @@ contract! {
         drop(dangling);
         for (name, expected) in [
             ("none", "can't open"),
-            ("empty", "is no Foreword database: it is empty"),
-            ("text", "is no Foreword database"),
-            ("foreign", "is no Foreword database: it was made by another program"),
+            ("empty", "is not a Foreword database: it is empty"),
+            ("text", "is not a Foreword database"),
+            ("foreign", "is not a Foreword database: it was made by another program"),
             ("newer", "has schema version 99"),
             ("cut", "is damaged"),
             ("dangling", "refers to missing rows of conversations"),
@@ -241,10 +240,10 @@ contract! {
     }
 
     #[test]
-    async fn an_older_backup_is_brought_up_to_date_in_a_copy(store: TestStore) {
+    async fn older_backup_is_migrated_in_a_copy(store: TestStore) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("older.db");
-        // As a program before the first version would have left it.
+        // As left by a program before the first version.
         let older = "PRAGMA application_id = 0x46777264;
             CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)";
         Connection::open(&path).unwrap().execute_batch(older).unwrap();
@@ -265,7 +264,7 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_database_is_never_replaced_by_its_own_backup() {
+async fn backup_never_replaces_its_own_database() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("foreword.db");
     let store: Store = open(&path).await.unwrap();

@@ -1,4 +1,4 @@
-//! What `check` says of a sound store, and that it notices what is wrong in one that was tampered with.
+//! `check` finds no problem in a sound store, and reports those of a store that was tampered with.
 
 use std::sync::Mutex;
 
@@ -8,10 +8,10 @@ use foreword_store::store::Store;
 use foreword_store::templates::NewTemplate;
 
 use crate::contract::{TestStore, administer, contract, now, server_under_test};
-use crate::conversations::{begin, said};
+use crate::conversations::{begin, new_message};
 use crate::epochs::{at_trust, proposed};
 
-/// A store with something in it.
+/// A store with sample data.
 async fn fill(store: &Store) {
     for number in 1..=3 {
         let template = NewTemplate::new(format!("You are kind, {number}."), "alice", now());
@@ -21,7 +21,7 @@ async fn fill(store: &Store) {
         let conversation = begin(store, name).await;
         for number in 1..=3 {
             let message = format!("{name}-{number}");
-            store.accept(said(&conversation, &message, "hello"), None).await.unwrap();
+            store.accept(new_message(&conversation, &message, "hello"), None).await.unwrap();
         }
         for trust in [Trust::Full, Trust::Inner, Trust::Familiar] {
             let next = at_trust(trust, proposed(&conversation, &format!("{name} at {trust}")));
@@ -33,7 +33,7 @@ async fn fill(store: &Store) {
     store.add_events(&[event.clone(), event]).await.unwrap();
 }
 
-/// Runs statements behind the store's back.
+/// Runs statements outside of the store.
 async fn tamper(store: &TestStore, sql: &str) {
     match store.location().path() {
         Some(path) => {
@@ -45,7 +45,7 @@ async fn tamper(store: &TestStore, sql: &str) {
     }
 }
 
-/// The address of a test's own database, which a location does not give away.
+/// The address of a test's database, which `Location` hides.
 fn database(store: &TestStore) -> String {
     let server = server_under_test().unwrap();
     let (server, name) = (server.rsplit_once('/').unwrap().0, store.location().to_string());
@@ -55,14 +55,14 @@ fn database(store: &TestStore) -> String {
 async fn problems(store: &Store) -> Vec<String> {
     let report = store.check(|_| {}).await.unwrap();
     assert_eq!(report.more_problems, 0);
-    let named = |problem: foreword_store::check::Problem| {
+    let named = |problem: foreword_store::check::CheckProblem| {
         assert!(!problem.help.is_empty());
         format!("{}: {}", problem.table.unwrap_or("-"), problem.what)
     };
     report.problems.into_iter().map(named).collect()
 }
 
-/// What is done to a store, how it is undone, and what a check says meanwhile.
+/// What harms a store, what undoes it, and what the check reports.
 const HARMS: &[(&str, &str, &str)] = &[
     (
         "UPDATE texts SET text = 'c-2 at fuil' WHERE text = 'c-2 at full'",
@@ -72,53 +72,53 @@ const HARMS: &[(&str, &str, &str)] = &[
     (
         "UPDATE templates SET text = 'You are unkind.' WHERE version = 2",
         "UPDATE templates SET text = 'You are kind, 2.' WHERE version = 2",
-        "templates: `text` of row `2` is not the text that its hash names",
+        "templates: `text` of row `2` does not match its hash",
     ),
     (
         "UPDATE templates SET version = 9 WHERE version = 2",
         "UPDATE templates SET version = 2 WHERE version = 9",
-        "templates: a version of the template is missing below `9`",
+        "templates: missing version of the template below `9`",
     ),
     (
         "UPDATE epochs SET number = 7 WHERE number = 3 AND conversation_id = 'c-1'",
         "UPDATE epochs SET number = 3 WHERE number = 7",
-        "epochs: an epoch is missing in `c-1`",
+        "epochs: missing epoch in `c-1`",
     ),
     (
         "UPDATE conversations SET next_seq = 3 WHERE id = 'c-2'",
         "UPDATE conversations SET next_seq = 4 WHERE id = 'c-2'",
-        "messages: a message stands where none was given out yet: `c-2 3`",
+        "messages: a message has a number that was not allocated: `c-2 3`",
     ),
     (
         "UPDATE conversations SET next_seq = 9 WHERE id = 'c-2'",
         "UPDATE conversations SET next_seq = 4 WHERE id = 'c-2'",
-        "messages: a message is missing in `c-2`",
+        "messages: missing message in `c-2`",
     ),
     (
         "UPDATE messages SET role = 'zap' WHERE id = 'c-1-2'",
         "UPDATE messages SET role = 'user' WHERE id = 'c-1-2'",
-        "messages: a word that means nothing here stands in message `c-1 2`",
+        "messages: an unknown value is in message `c-1 2`",
     ),
     (
         "UPDATE messages SET content = '[' || content WHERE id = 'c-1-2'",
         "UPDATE messages SET content = substr(content, 2) WHERE id = 'c-1-2'",
-        "messages: `content` of row `c-1`, `2` is no JSON",
+        "messages: `content` of row `c-1`, `2` is not JSON",
     ),
     (
         "UPDATE messages SET created_at = '2026-11-16T08:00:00Z' WHERE id = 'c-1-2'",
         "UPDATE messages SET created_at = '2026-11-16T08:00:00.000000Z' WHERE id = 'c-1-2'",
-        "messages: `created_at` of row `c-1`, `2` is no time as they are stored",
+        "messages: `created_at` of row `c-1`, `2` is not a time in the stored format",
     ),
     (
         "UPDATE events SET metadata = 'x' WHERE id = 1",
         "UPDATE events SET metadata = NULL WHERE id = 1",
-        "events: `metadata` of row `1` is no JSON",
+        "events: `metadata` of row `1` is not JSON",
     ),
 ];
 
 contract! {
     #[test]
-    async fn a_sound_store_has_no_problems_and_every_table_is_counted(store: TestStore) {
+    async fn sound_store_has_no_problems_and_counts_tables(store: TestStore) {
         assert_eq!(problems(&store).await, [""; 0]);
         fill(&store).await;
         let report = store.check(|_| {}).await.unwrap();
@@ -135,7 +135,7 @@ contract! {
     }
 
     #[test]
-    async fn whoever_waits_for_a_check_hears_how_far_it_has_come(store: TestStore) {
+    async fn check_reports_progress(store: TestStore) {
         fill(&store).await;
         let heard = Mutex::new(Vec::new());
         store.check(|progress| heard.lock().unwrap().push(progress)).await.unwrap();
@@ -146,7 +146,7 @@ contract! {
     }
 
     #[test]
-    async fn whatever_was_tampered_with_is_named(store: TestStore) {
+    async fn tampering_is_detected_and_named(store: TestStore) {
         fill(&store).await;
         for (harm, undo, expected) in HARMS {
             tamper(&store, harm).await;
@@ -159,7 +159,7 @@ contract! {
     }
 
     #[test]
-    async fn the_list_of_problems_has_an_end(store: TestStore) {
+    async fn list_of_problems_is_limited(store: TestStore) {
         let event = Event { metadata: Some(serde_json::json!({})), ..Event::new(EventType::ApiCall, now()) };
         store.add_events(&vec![event; 450]).await.unwrap();
         tamper(&store, "UPDATE events SET metadata = 'x'").await;
@@ -168,7 +168,7 @@ contract! {
     }
 
     #[test]
-    async fn no_table_of_the_database_is_left_out(store: TestStore) {
+    async fn check_covers_every_table(store: TestStore) {
         let report = store.check(|_| {}).await.unwrap();
         let mut checked: Vec<&str> = report.tables.iter().map(|table| table.name).collect();
         checked.sort_unstable();
@@ -176,7 +176,7 @@ contract! {
     }
 }
 
-/// All tables that there are but those that an engine keeps for itself.
+/// All tables except the engine's own.
 async fn tables(store: &TestStore) -> Vec<String> {
     match store.location().path() {
         Some(path) => {
@@ -200,7 +200,7 @@ async fn tables(store: &TestStore) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn on_sqlite_a_reference_to_nothing_and_a_damaged_index_are_noticed() {
+async fn check_finds_broken_references_and_indexes_on_sqlite() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("foreword.db");
     let store = crate::sqlite::open(&path).await.unwrap();
@@ -211,13 +211,10 @@ async fn on_sqlite_a_reference_to_nothing_and_a_damaged_index_are_noticed() {
     let found = problems(&store).await;
     assert_eq!(
         found,
-        [
-            "-: epochs refers to 1 rows of texts that are not there",
-            "epochs: the frozen text is missing of epoch `c-1 2`"
-        ]
+        ["-: epochs refers to 1 rows of texts that are not there", "epochs: no frozen text of epoch `c-1 2`"]
     );
 
-    // An index over a column it does not index is what a lost write looks like.
+    // An index over the wrong column looks like a lost write.
     let harm = "PRAGMA writable_schema = ON;
         UPDATE sqlite_schema SET sql = replace(sql, 'last_activity_at, id', 'created_at, agent')
             WHERE name = 'idx_conversations_activity'";

@@ -5,14 +5,14 @@ use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance
 use foreword_prompt::epoch::Reason;
 use foreword_prompt::trust::Trust;
 use foreword_store::compaction::{Compaction, Summary};
+use foreword_store::conversation_size::ConversationSize;
 use foreword_store::error::StoreError;
-use foreword_store::extents::Extent;
 use foreword_store::messages::MessagePage;
 use foreword_store::store::Store;
-use foreword_store::turns::{Begin, BeginTurn, Hold, Take};
+use foreword_store::turns::{BeginOutcome, BeginTurn, TakeMessages, TurnLease};
 
 use crate::contract::{contract, now};
-use crate::conversations::{begin, id, said};
+use crate::conversations::{begin, id, new_message};
 use crate::epochs::{at_trust, proposed};
 
 /// A conversation with an epoch and messages 1 to `count`, all answered.
@@ -29,7 +29,7 @@ async fn say(store: &Store, conversation: &ConversationId) -> u64 {
     let last = store.all_messages(conversation, MessagePage::newest(1)).await.unwrap();
     let seq = last.first().map_or(1, |message| message.seq + 1);
     let turn = Some(TurnId::new("t-1").unwrap());
-    let new = NewMessage { turn, ..said(conversation, &format!("{conversation}-{seq}"), "hello") };
+    let new = NewMessage { turn, ..new_message(conversation, &format!("{conversation}-{seq}"), "hello") };
     store.accept(new, None).await.unwrap().message().seq
 }
 
@@ -47,7 +47,7 @@ fn places(messages: &[Message]) -> Vec<(u64, Kind)> {
     messages.iter().map(|message| (message.seq, message.message.kind)).collect()
 }
 
-/// Everything there is to see of a conversation.
+/// The visible state of a conversation.
 async fn everything(store: &Store, conversation: &ConversationId) -> String {
     format!(
         "{:?} {:?} {:?} {:?}",
@@ -60,9 +60,9 @@ async fn everything(store: &Store, conversation: &ConversationId) -> String {
 
 contract! {
     #[test]
-    async fn a_summary_stands_for_what_it_covers_and_the_rest_stays_behind_it(store: TestStore) {
+    async fn summary_replaces_covered_messages_only(store: TestStore) {
         let conversation = talked(&store, "c-1", 4).await;
-        // Somebody speaks while the summary is being written.
+        // A message arrives while the summary is being written.
         say(&store, &conversation).await;
         let done = store.compact(compaction(&conversation, 4, 0)).await.unwrap();
         assert_eq!((done.number, done.summary.seq), (1, 6));
@@ -75,7 +75,7 @@ contract! {
         let all = store.all_messages(&conversation, MessagePage::after(0, 99)).await.unwrap();
         assert_eq!(all.len(), 6);
 
-        // The next one covers the first summary too, although that came behind message 5.
+        // The next one covers the first summary too, although that came after message 5.
         store.compact(compaction(&conversation, 5, 1)).await.unwrap();
         say(&store, &conversation).await;
         let history = store.history(&conversation).await.unwrap();
@@ -84,7 +84,7 @@ contract! {
     }
 
     #[test]
-    async fn a_compaction_opens_an_epoch_even_if_nothing_has_changed(store: TestStore) {
+    async fn compaction_opens_an_epoch_even_without_changes(store: TestStore) {
         let conversation = talked(&store, "c-1", 2).await;
         let done = store.compact(compaction(&conversation, 2, 0)).await.unwrap();
         assert_eq!((done.epoch.info.number, &done.epoch.info.reason), (2, &Reason::Compaction));
@@ -92,7 +92,7 @@ contract! {
     }
 
     #[test]
-    async fn a_summary_has_the_trust_of_its_epoch_and_stands_for_nothing_above_it(store: TestStore) {
+    async fn summary_covers_nothing_above_its_trust(store: TestStore) {
         let conversation = talked(&store, "c-1", 2).await;
         let before = everything(&store, &conversation).await;
         let shared = at_trust(Trust::Familiar, proposed(&conversation, "Hello, all."));
@@ -106,10 +106,10 @@ contract! {
     }
 
     #[test]
-    async fn a_summary_of_words_from_outside_is_from_outside(store: TestStore) {
+    async fn summary_of_outside_text_is_outside_text(store: TestStore) {
         let conversation = talked(&store, "c-1", 1).await;
         let turn = Some(TurnId::new("t-1").unwrap());
-        let outside = NewMessage { turn, provenance: Provenance::Outside, ..said(&conversation, "m-x", "obey me") };
+        let outside = NewMessage { turn, provenance: Provenance::Outside, ..new_message(&conversation, "m-x", "obey me") };
         store.accept(outside, None).await.unwrap();
         let first = store.compact(compaction(&conversation, 1, 0)).await.unwrap();
         assert_eq!(first.summary.message.provenance, Provenance::Agent);
@@ -121,7 +121,7 @@ contract! {
     }
 
     #[test]
-    async fn a_compaction_that_comes_too_late_changes_nothing(store: TestStore) {
+    async fn late_compaction_changes_nothing(store: TestStore) {
         let conversation = talked(&store, "c-1", 4).await;
         store.compact(compaction(&conversation, 2, 0)).await.unwrap();
         let before = everything(&store, &conversation).await;
@@ -132,9 +132,9 @@ contract! {
     }
 
     #[test]
-    async fn a_compaction_that_fails_changes_nothing(store: TestStore) {
+    async fn failed_compaction_changes_nothing(store: TestStore) {
         let conversation = talked(&store, "c-1", 4).await;
-        store.accept(said(&conversation, "m-5", "and I?"), None).await.unwrap();
+        store.accept(new_message(&conversation, "m-5", "and I?"), None).await.unwrap();
         let other = talked(&store, "c-2", 1).await;
         let before = everything(&store, &conversation).await;
 
@@ -142,7 +142,7 @@ contract! {
         assert!(unwritten.to_string().ends_with("there is no message 6 yet, the last one is 5"), "{unwritten}");
         let pending = store.compact(compaction(&conversation, 5, 0)).await.unwrap_err();
         assert!(pending.to_string().ends_with("message 5 has not been taken up by a turn yet"), "{pending}");
-        // These fail late, with the summary or its place already written.
+        // These fail late, after the summary was inserted.
         let zero = Compaction { epoch: proposed(&conversation, "a\0b"), ..compaction(&conversation, 4, 0) };
         assert!(matches!(store.compact(zero).await.unwrap_err(), StoreError::ZeroByte));
         let mut taken = compaction(&conversation, 4, 0);
@@ -156,7 +156,7 @@ contract! {
     }
 
     #[test]
-    async fn the_same_compaction_again_gives_what_it_gave(store: TestStore) {
+    async fn repeated_compaction_returns_the_first_result(store: TestStore) {
         let conversation = talked(&store, "c-1", 3).await;
         let first = store.compact(compaction(&conversation, 3, 0)).await.unwrap();
         let before = everything(&store, &conversation).await;
@@ -165,13 +165,13 @@ contract! {
     }
 
     #[test]
-    async fn of_many_compactions_at_once_one_is_made_and_no_message_is_lost(store: TestStore) {
+    async fn concurrent_compactions_make_one_and_lose_no_message(store: TestStore) {
         let again = store.open_again().await;
         let conversation = talked(&store, "c-1", 6).await;
         let tasks: Vec<_> = (1..=6).map(|covered_to| {
             let store = if covered_to % 2 == 0 { (*store).clone() } else { again.clone() };
             let compaction = compaction(&conversation, covered_to, 0);
-            let late = said(&conversation, &format!("late-{covered_to}"), "still there?");
+            let late = new_message(&conversation, &format!("late-{covered_to}"), "still there?");
             tokio::spawn(async move {
                 store.accept(late, None).await.unwrap();
                 store.compact(compaction).await
@@ -193,19 +193,19 @@ contract! {
     }
 
     #[test]
-    async fn whoever_has_lost_the_conversation_does_not_replace_its_history(store: TestStore) {
+    async fn compaction_fails_without_the_lease(store: TestStore) {
         let conversation = talked(&store, "c-1", 3).await;
         let begin = |turn: &str, seconds| BeginTurn {
             turn: TurnId::new(turn).unwrap(),
             conversation: conversation.clone(),
             node: NodeId::new("node-a").unwrap(),
             trust: Trust::Full,
-            take: Take::Nothing,
+            take: TakeMessages::Nothing,
             lease: Duration::from_secs(30),
             now: now().plus(Duration::from_secs(seconds)),
         };
-        let Begin::Begun(begun) = store.begin_turn(begin("t-sum", 0)).await.unwrap() else { panic!("busy") };
-        let lost = Hold { fence: begun.hold.fence - 1, ..begun.hold.clone() };
+        let BeginOutcome::Begun(begun) = store.begin_turn(begin("t-sum", 0)).await.unwrap() else { panic!("busy") };
+        let lost = TurnLease { fence: begun.hold.fence - 1, ..begun.hold.clone() };
         let before = everything(&store, &conversation).await;
         let late = Compaction { hold: Some(lost), ..compaction(&conversation, 3, 0) };
         let error = store.compact(late).await.unwrap_err();
@@ -216,25 +216,25 @@ contract! {
     }
 
     #[test]
-    async fn how_much_there_is_of_a_conversation_is_counted_without_reading_it(store: TestStore) {
+    async fn conversation_size_is_counted(store: TestStore) {
         let conversation = talked(&store, "c-1", 3).await;
-        assert_eq!(store.weight(&conversation).await.unwrap(), 0);
+        assert_eq!(store.conversation_tokens(&conversation).await.unwrap(), 0);
         let usage = Some(Usage { input: 10, output: 5, cache_read: 100, cache_write: 1, cache_write_1h: 0, cache_unknown: false });
         let (role, turn) = (Role::Assistant, TurnId::new("t-1").ok());
-        let answer = NewMessage { role, turn, usage, ..said(&conversation, "answer", "hello") };
+        let answer = NewMessage { role, turn, usage, ..new_message(&conversation, "answer", "hello") };
         store.accept(answer, None).await.unwrap();
-        let extent = store.extent(&conversation).await.unwrap();
-        assert_eq!(extent, Extent { messages: 4, covered: 0, compactions: 0, epochs: 1, weight: 116 });
+        let extent = store.conversation_size(&conversation).await.unwrap();
+        assert_eq!(extent, ConversationSize { messages: 4, covered: 0, compactions: 0, epochs: 1, tokens: 116 });
         let mut short = compaction(&conversation, 4, 0);
         short.summary.usage = usage;
         store.compact(short).await.unwrap();
-        let extent = store.extent(&conversation).await.unwrap();
-        assert_eq!(extent, Extent { messages: 4, covered: 4, compactions: 1, epochs: 2, weight: 5 });
-        assert_eq!(store.extent(&id("c-9")).await.unwrap(), Extent::default());
+        let extent = store.conversation_size(&conversation).await.unwrap();
+        assert_eq!(extent, ConversationSize { messages: 4, covered: 4, compactions: 1, epochs: 2, tokens: 5 });
+        assert_eq!(store.conversation_size(&id("c-9")).await.unwrap(), ConversationSize::default());
     }
 
     #[test]
-    async fn a_compacted_conversation_can_be_deleted(store: TestStore) {
+    async fn compacted_conversation_can_be_deleted(store: TestStore) {
         let conversation = talked(&store, "c-1", 3).await;
         store.compact(compaction(&conversation, 3, 0)).await.unwrap();
         store.delete_conversation(&conversation).await.unwrap();

@@ -1,5 +1,5 @@
-//! Runs each test of the contract on both engines. `contract! { #[test] async fn name(store: TestStore) { … } }` makes
-//! `sqlite::name` and `postgres::name` of it.
+//! Runs each test of the contract on both engines. `contract! { #[test] async fn name(store: TestStore) { … } }`
+//! expands to `sqlite::name` and `postgres::name`.
 
 use std::env;
 use std::future::Future;
@@ -50,7 +50,7 @@ pub(crate) fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// A runtime with two threads, so that what can go wrong at once does.
+/// A runtime with two threads, so that races can occur.
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
@@ -64,12 +64,12 @@ pub(crate) fn on_sqlite<F: Future<Output = ()>>(test: impl FnOnce(TestStore) -> 
     });
 }
 
-/// The address of a database on the test server that nobody else uses. Dropped by [`drop_database`].
+/// Creates a database on the test server for one test. [`drop_database`] drops it.
 pub(crate) async fn create_database(server: &str) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("test_{}_{number}", std::process::id());
-    // A process of the same number may have left one behind.
+    // An earlier process with the same id may have left one behind.
     administer(server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
     administer(server, &format!("CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")).await;
     let (address, options) = server.split_once('?').unwrap_or((server, ""));
@@ -82,7 +82,7 @@ pub(crate) async fn drop_database(server: &str, database: &str) {
     administer(server, &format!("DROP DATABASE {name} WITH (FORCE)")).await;
 }
 
-/// Runs a statement as whoever may do everything.
+/// Runs a statement as the administrator.
 pub(crate) async fn administer(server: &str, sql: &str) {
     let (client, connection) = tokio_postgres::connect(server, tokio_postgres::NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
@@ -91,7 +91,7 @@ pub(crate) async fn administer(server: &str, sql: &str) {
     connection.await.unwrap().unwrap();
 }
 
-/// The address of the test server; `None` if whoever runs the tests wants to do without.
+/// The address of the test server; `None` if Postgres tests are disabled.
 pub(crate) fn server_under_test() -> Option<String> {
     match env::var("FOREWORD_TEST_POSTGRES").ok().as_deref() {
         Some("skip") => {

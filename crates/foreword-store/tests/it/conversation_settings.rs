@@ -1,18 +1,19 @@
 //! The contract of conversation settings.
 
+use foreword_core::template_context::TemplateContext;
 use foreword_store::backup::Existing;
-use foreword_store::changes::Change;
+use foreword_store::changes::StoreChange;
 use foreword_store::conversation_settings::{ConversationSettings, SettingChange, SettingsUpdate};
 use foreword_store::conversations::NewConversation;
 use foreword_store::error::StoreError;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::contract::{contract, now};
 use crate::conversations::{begin, id};
-use crate::turns::made_up;
+use crate::turns::fixtures;
 
-fn context(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
+fn context(value: Value) -> TemplateContext {
+    value.as_object().unwrap().clone().into()
 }
 
 fn settings() -> ConversationSettings {
@@ -25,7 +26,7 @@ fn settings() -> ConversationSettings {
 
 contract! {
     #[test]
-    async fn settings_outlive_a_restart_and_are_read_by_every_node(store: TestStore) {
+    async fn settings_survive_restart_and_reach_every_node(store: TestStore) {
         let new = NewConversation::new(id("c-1"), "Assistant", "direct", now());
         store.create_conversation(NewConversation { settings: settings(), ..new.clone() }).await.unwrap();
         let other_node = store.open_again().await;
@@ -33,12 +34,12 @@ contract! {
         // A conversation that exists keeps its settings.
         store.create_conversation(new).await.unwrap();
         assert_eq!(store.conversation_settings(&id("c-1")).await.unwrap(), settings());
-        assert_eq!(store.opening(&id("c-1")).await.unwrap().settings.settings, settings());
+        assert_eq!(store.turn_inputs(&id("c-1")).await.unwrap().settings.settings, settings());
         assert!(store.conversation_settings(&id("c-2")).await.unwrap().is_empty());
     }
 
     #[test]
-    async fn each_setting_is_kept_changed_or_removed_by_itself(store: TestStore) {
+    async fn settings_change_independently(store: TestStore) {
         let conversation = begin(&store, "c-1").await;
         let set = store.update_conversation_settings(&conversation, settings().into(), now()).await.unwrap();
         assert_eq!(set, settings());
@@ -60,18 +61,18 @@ contract! {
     }
 
     #[test]
-    async fn a_change_of_settings_is_announced_and_outdates_what_was_read(store: TestStore) {
-        let conversation = made_up::conversation(&store, "c-1").await;
+    async fn settings_change_is_announced_and_invalidates_inputs(store: TestStore) {
+        let conversation = fixtures::conversation(&store, "c-1").await;
         let mut changes = store.changes();
-        let before = store.opening(&conversation).await.unwrap();
+        let before = store.turn_inputs(&conversation).await.unwrap();
         store.update_conversation_settings(&conversation, settings().into(), now()).await.unwrap();
         // The creation may be announced late.
-        while changes.recv().await.unwrap() != Change::Settings(conversation.clone()) {}
-        let after = store.opening(&conversation).await.unwrap();
+        while changes.recv().await.unwrap() != StoreChange::Settings(conversation.clone()) {}
+        let after = store.turn_inputs(&conversation).await.unwrap();
         // Nothing changes, so nothing is outdated.
         store.update_conversation_settings(&conversation, settings().into(), now()).await.unwrap();
-        made_up::say(&store, &conversation, "m-1").await;
-        let turn = made_up::begun(&store, made_up::begin("t-1", "c-1")).await;
+        fixtures::say(&store, &conversation, "m-1").await;
+        let turn = fixtures::begun(&store, fixtures::begin("t-1", "c-1")).await;
         assert_eq!(before.followed_by(&turn), None);
         assert_eq!(after.followed_by(&turn).unwrap().settings.settings, settings());
     }

@@ -4,7 +4,7 @@ use foreword_core::id::{ConversationId, MessageId};
 use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
 use foreword_prompt::trust::Trust;
 use foreword_store::conversations::{
-    Conversation, ConversationPage, ConversationSearch, Created, LookIn, NewConversation,
+    Conversation, ConversationPage, ConversationSearch, Created, NewConversation, SearchScope,
 };
 use foreword_store::error::StoreError;
 use foreword_store::messages::MessagePage;
@@ -24,8 +24,8 @@ pub(crate) async fn begin(store: &Store, conversation: &str) -> ConversationId {
     id(conversation)
 }
 
-/// Something alice says at full trust.
-pub(crate) fn said(conversation: &ConversationId, message: &str, text: &str) -> NewMessage {
+/// A message by alice at full trust.
+pub(crate) fn new_message(conversation: &ConversationId, message: &str, text: &str) -> NewMessage {
     NewMessage {
         id: MessageId::new(message).unwrap(),
         conversation: conversation.clone(),
@@ -56,7 +56,7 @@ async fn all_pages(store: &Store, first: ConversationPage) -> Vec<Conversation> 
     all
 }
 
-/// Everything a search finds, page by page.
+/// All results of a search, page by page.
 async fn all_found(store: &Store, first: ConversationSearch) -> Vec<Conversation> {
     let (mut all, mut next) = (Vec::new(), Some(first));
     while let Some(search) = next {
@@ -69,7 +69,7 @@ async fn all_found(store: &Store, first: ConversationSearch) -> Vec<Conversation
 
 contract! {
     #[test]
-    async fn conversations_are_found_by_what_they_are_called_and_by_what_was_said(store: TestStore) {
+    async fn search_finds_names_and_messages(store: TestStore) {
         let made = [
             ("c-1", "Ada", "alice", "signal:alice", "Dinner for Öko"),
             ("c-2", "scribe", "bob", "signal:bob", "100% wool_socks"),
@@ -83,7 +83,7 @@ contract! {
             let new = NewConversation { user, channel, title: Some(title.to_owned()), ..new };
             store.create_conversation(new).await.unwrap();
         }
-        let words = NewMessage { at: now(), ..said(&id("c-4"), "m-1", "A \"quoted\" line,\nin the TEXT of Zoë") };
+        let words = NewMessage { at: now(), ..new_message(&id("c-4"), "m-1", "A \"quoted\" line,\nin the TEXT of Zoë") };
         store.accept(words, None).await.unwrap();
         let names: [(&str, &[&str]); 12] = [
             ("dinner", &["c-1"]),
@@ -100,7 +100,7 @@ contract! {
             ("!", &[]),
         ];
         for (words, expected) in names {
-            let found = all_found(&store, ConversationPage::first(2).with_words(words, LookIn::Names)).await;
+            let found = all_found(&store, ConversationPage::first(2).matching(words, SearchScope::Names)).await;
             assert_eq!(ids(&found), expected, "{words}");
         }
         let everywhere: [(&str, &[&str]); 6] = [
@@ -108,62 +108,62 @@ contract! {
             (",\nin", &["c-4"]),
             ("zoË", &["c-4"]),
             ("the text", &["c-4"]),
-            // What only the form of a message is made of was not said.
+            // JSON keys are not message text.
             ("type", &[]),
             ("wool", &["c-3", "c-2"]),
         ];
         for (words, expected) in everywhere {
-            let found = all_found(&store, ConversationPage::first(2).with_words(words, LookIn::WordsToo)).await;
+            let found = all_found(&store, ConversationPage::first(2).matching(words, SearchScope::NamesAndMessages)).await;
             assert_eq!(ids(&found), expected, "{words}");
         }
         let bobs = ConversationPage::first(1).of_user("bob");
-        let wool = |page: &ConversationPage| page.clone().with_words("wool", LookIn::WordsToo);
+        let wool = |page: &ConversationPage| page.clone().matching("wool", SearchScope::NamesAndMessages);
         assert_eq!(ids(&all_found(&store, wool(&bobs)).await), ["c-3", "c-2"]);
         assert_eq!(ids(&all_found(&store, wool(&bobs.of_agent("scribe"))).await), ["c-2"]);
-        assert_eq!(all_found(&store, ConversationPage::first(0).with_words("wool", LookIn::Names)).await, []);
-        let zero = store.search_conversations(ConversationPage::first(2).with_words("\0", LookIn::WordsToo)).await;
+        assert_eq!(all_found(&store, ConversationPage::first(0).matching("wool", SearchScope::Names)).await, []);
+        let zero = store.search_conversations(ConversationPage::first(2).matching("\0", SearchScope::NamesAndMessages)).await;
         assert!(matches!(zero, Err(StoreError::ZeroByte)), "{zero:?}");
     }
 
     #[test]
-    async fn words_of_all_scripts_are_found_whatever_their_case(store: TestStore) {
+    async fn search_ignores_case_in_all_scripts(store: TestStore) {
         let made = [("c-1", "Reise nach 日本"), ("c-2", "İSTANBUL"), ("c-3", "Привет"), ("c-4", "Nothing")];
         for (number, (name, words)) in (0_u64..).zip(made) {
             let at = now().plus(Duration::from_secs(number));
             store.create_conversation(NewConversation::new(id(name), "Ada", "dm", at)).await.unwrap();
-            store.accept(NewMessage { at, ..said(&id(name), &format!("m-{number}"), words) }, None).await.unwrap();
+            store.accept(NewMessage { at, ..new_message(&id(name), &format!("m-{number}"), words) }, None).await.unwrap();
         }
         let cases = [("日本", "c-1"), ("İstanbul", "c-2"), ("i\u{307}stanbul", "c-2"), ("пРИВЕТ", "c-3"), ("привет", "c-3")];
         for (words, expected) in cases {
-            let found = all_found(&store, ConversationPage::first(2).with_words(words, LookIn::WordsToo)).await;
+            let found = all_found(&store, ConversationPage::first(2).matching(words, SearchScope::NamesAndMessages)).await;
             assert_eq!(ids(&found), [expected], "{words}");
         }
     }
 
     #[test]
-    async fn a_search_stops_after_so_many_conversations_and_goes_on_from_there(store: TestStore) {
+    async fn search_scans_a_limited_number_and_continues(store: TestStore) {
         for number in 0_u64..7 {
             let (name, at) = (format!("c-{number}"), now().plus(Duration::from_secs(number)));
             store.create_conversation(NewConversation::new(id(&name), "Ada", "dm", at)).await.unwrap();
             let words = if number % 4 == 0 { "An anchor." } else { "A pump." };
-            store.accept(NewMessage { at, ..said(&id(&name), &format!("m-{number}"), words) }, None).await.unwrap();
+            store.accept(NewMessage { at, ..new_message(&id(&name), &format!("m-{number}"), words) }, None).await.unwrap();
         }
-        let search = ConversationPage::first(5).with_words("anchor", LookIn::WordsToo).looking_at(2);
+        let search = ConversationPage::first(5).matching("anchor", SearchScope::NamesAndMessages).scan_limit(2);
         let nothing = store.search_conversations(search.clone()).await.unwrap();
-        assert_eq!((ids(&nothing.conversations), nothing.looked_up_to.is_some()), (vec![], true));
+        assert_eq!((ids(&nothing.conversations), nothing.scanned_to.is_some()), (vec![], true));
         let short = store.search_conversations(search.clone().after(&nothing).unwrap()).await.unwrap();
-        assert_eq!((ids(&short.conversations), short.looked_up_to.is_some()), (vec!["c-4"], true));
+        assert_eq!((ids(&short.conversations), short.scanned_to.is_some()), (vec!["c-4"], true));
         assert_eq!(ids(&all_found(&store, search).await), ["c-4", "c-0"]);
-        // A page that is full goes on behind its last one, and the last says that it is.
-        let full = ConversationPage::first(1).with_words("anchor", LookIn::WordsToo);
+        // A full page continues after its last match, and the last page says that it is the last.
+        let full = ConversationPage::first(1).matching("anchor", SearchScope::NamesAndMessages);
         let first = store.search_conversations(full.clone()).await.unwrap();
         let second = store.search_conversations(full.after(&first).unwrap()).await.unwrap();
         assert_eq!((ids(&first.conversations), ids(&second.conversations)), (vec!["c-4"], vec!["c-0"]));
-        assert_eq!(second.looked_up_to, None);
+        assert_eq!(second.scanned_to, None);
     }
 
     #[test]
-    async fn those_of_an_agent_are_listed_page_by_page(store: TestStore) {
+    async fn agent_conversations_are_paged(store: TestStore) {
         for number in 0..7_u64 {
             let agent = if number % 2 == 0 { "Ada" } else { "Charles" };
             let user = if number < 4 { "alice" } else { "bob" };
@@ -179,7 +179,7 @@ contract! {
     }
 
     #[test]
-    async fn a_conversation_is_made_once_and_found_again(store: TestStore) {
+    async fn conversation_is_created_once(store: TestStore) {
         let new = NewConversation {
             user: Some("alice".to_owned()),
             channel: Some("signal:group-7".to_owned()),
@@ -196,7 +196,7 @@ contract! {
     }
 
     #[test]
-    async fn of_many_who_make_the_same_conversation_one_does(store: TestStore) {
+    async fn concurrent_creates_make_one_conversation(store: TestStore) {
         let again = store.open_again().await;
         let tasks: Vec<_> = (0..16).map(|index| {
             let store = if index % 2 == 0 { (*store).clone() } else { again.clone() };
@@ -212,8 +212,8 @@ contract! {
     }
 
     #[test]
-    async fn conversations_are_listed_by_their_last_activity_page_by_page(store: TestStore) {
-        // Several share a moment: then their ids decide, and none is listed twice or not at all.
+    async fn conversations_are_paged_by_last_activity(store: TestStore) {
+        // Conversations with the same time are ordered by id, without gaps or duplicates.
         for (conversation, minute) in [("c-1", 5), ("c-2", 1), ("c-3", 5), ("c-4", 5), ("c-5", 9)] {
             let at = now().plus(Duration::from_secs(60 * minute));
             let user = Some(if conversation < "c-3" { "alice" } else { "bob" }.to_owned());
@@ -225,7 +225,7 @@ contract! {
         let of_bob = all_pages(&store, ConversationPage::first(2).of_user("bob")).await;
         assert_eq!(ids(&of_bob), ["c-5", "c-4", "c-3"]);
 
-        let mut late = said(&id("c-2"), "m-1", "hello");
+        let mut late = new_message(&id("c-2"), "m-1", "hello");
         late.at = now().plus(Duration::from_secs(3_600));
         store.accept(late, None).await.unwrap();
         let everybody = store.conversations(ConversationPage::first(1)).await.unwrap();
@@ -233,19 +233,19 @@ contract! {
     }
 
     #[test]
-    async fn activity_does_not_go_back_when_the_clock_does(store: TestStore) {
+    async fn last_activity_never_decreases(store: TestStore) {
         let conversation = begin(&store, "c-1").await;
-        let mut early = said(&conversation, "m-1", "from the past");
+        let mut early = new_message(&conversation, "m-1", "from the past");
         early.at = now().minus(Duration::from_secs(86_400));
         store.accept(early, None).await.unwrap();
         assert_eq!(store.conversation(&conversation).await.unwrap().unwrap().last_activity_at, now());
     }
 
     #[test]
-    async fn deleting_a_conversation_deletes_what_belongs_to_it_and_nothing_else(store: TestStore) {
+    async fn deleting_a_conversation_does_not_affect_others(store: TestStore) {
         let (gone, stays) = (begin(&store, "c-1").await, begin(&store, "c-2").await);
         for conversation in [&gone, &stays] {
-            store.accept(said(conversation, &format!("m-{conversation}"), "hello"), None).await.unwrap();
+            store.accept(new_message(conversation, &format!("m-{conversation}"), "hello"), None).await.unwrap();
             store.epoch_for(proposed(conversation, "Shared by both.")).await.unwrap();
         }
         assert!(store.delete_conversation(&gone).await.unwrap());
@@ -254,25 +254,25 @@ contract! {
         assert_eq!(store.conversation(&gone).await.unwrap(), None);
         assert_eq!(store.all_messages(&gone, MessagePage::newest(9)).await.unwrap(), []);
         assert_eq!(store.epochs(&gone).await.unwrap(), []);
-        let error = store.accept(said(&gone, "m-3", "hello?"), None).await.unwrap_err();
+        let error = store.accept(new_message(&gone, "m-3", "hello?"), None).await.unwrap_err();
         assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
 
         assert_eq!(store.history(&stays).await.unwrap().messages.len(), 1);
         let epoch = store.epoch(&stays, Trust::Full, Some("alice")).await.unwrap().unwrap();
         assert_eq!(&*epoch.prompt.text, "Shared by both.");
-        // A new one under the old id begins from nothing.
+        // A new conversation with the old id is empty.
         begin(&store, "c-1").await;
         assert_eq!(store.epoch(&gone, Trust::Full, Some("alice")).await.unwrap(), None);
         assert_eq!(store.history(&gone).await.unwrap().messages, []);
     }
 
     #[test]
-    async fn whoever_listens_hears_of_a_conversation_that_comes_and_goes(store: TestStore) {
-        use foreword_store::changes::Change;
+    async fn creation_and_deletion_are_announced(store: TestStore) {
+        use foreword_store::changes::StoreChange;
         let mut changes = store.changes();
         let conversation = begin(&store, "c-1").await;
-        assert_eq!(changes.recv().await.unwrap(), Change::Conversation(conversation.clone()));
+        assert_eq!(changes.recv().await.unwrap(), StoreChange::Conversation(conversation.clone()));
         store.delete_conversation(&conversation).await.unwrap();
-        assert_eq!(changes.recv().await.unwrap(), Change::Conversation(conversation));
+        assert_eq!(changes.recv().await.unwrap(), StoreChange::Conversation(conversation));
     }
 }

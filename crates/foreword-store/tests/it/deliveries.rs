@@ -3,14 +3,14 @@ use std::time::Duration;
 use foreword_core::id::{DeliveryId, NodeId};
 use foreword_core::message::{NewMessage, Role};
 use foreword_store::conversations::NewConversation;
-use foreword_store::deliveries::{ClaimDeliveries, NewDelivery, Sent, scope};
+use foreword_store::deliveries::{ClaimDeliveries, NewDelivery, SendOutcome, scope};
 use foreword_store::error::StoreError;
 use foreword_store::messages::IdempotencyKey;
 use foreword_store::store::Store;
 use serde_json::json;
 
 use crate::contract::{contract, now};
-use crate::turns::made_up::{begin, begun, done, message};
+use crate::turns::fixtures::{begin, begun, done, message};
 
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -31,7 +31,7 @@ fn node(name: &str) -> NodeId {
     NodeId::new(name).unwrap()
 }
 
-/// The ids of what `by` may send now.
+/// The ids of the deliveries that `by` can claim now.
 async fn claim(store: &Store, by: &str) -> Vec<String> {
     let claim = ClaimDeliveries { node: node(by), lease: LEASE, limit: 10, now: now() };
     let claimed = store.claim_deliveries(claim).await.unwrap();
@@ -57,14 +57,14 @@ async fn answered(store: &Store, number: u32, channel: &str) {
 
 contract! {
     #[test]
-    async fn answers_that_no_bridge_wants_are_in_nobodys_way(store: TestStore) {
+    async fn unwanted_answers_do_not_block_others(store: TestStore) {
         let channels = ["irc:a", "irc:b", "signal2:bob", "signal:bob", "matrix:carol", "signal:carol", "signal"];
         for (number, channel) in (1..).zip(channels) {
             answered(&store, number, channel).await;
         }
         let unsent = async |families: &[&str], limit| {
             let families = families.iter().map(ToString::to_string).collect();
-            let unsent = store.unsent_answers(families, (now().minus(LEASE), now()), limit).await.unwrap();
+            let unsent = store.unsent_answers(families, now().minus(LEASE), now(), limit).await.unwrap();
             unsent.into_iter().map(|answer| answer.channel).collect::<Vec<_>>()
         };
         assert_eq!(unsent(&["signal"], 2).await, ["signal:bob", "signal:carol"]);
@@ -73,7 +73,7 @@ contract! {
     }
 
     #[test]
-    async fn an_answer_is_noted_once_and_sent_by_one_node_in_the_order_of_its_channel(store: TestStore) {
+    async fn delivery_is_added_once_and_sent_in_order(store: TestStore) {
         assert!(store.add_delivery(new(1, "signal:bob")).await.unwrap());
         assert!(!store.add_delivery(new(1, "signal:bob")).await.unwrap());
         store.add_delivery(new(2, "signal:bob")).await.unwrap();
@@ -81,8 +81,8 @@ contract! {
         let other = store.open_again().await;
         assert_eq!(claim(&store, "a").await, ["d-1", "d-3"]);
         assert_eq!(claim(&other, "b").await, [""; 0]);
-        assert!(!other.delivery_sent(&id("d-1"), &node("b"), Sent::Taken, now()).await.unwrap());
-        assert!(store.delivery_sent(&id("d-1"), &node("a"), Sent::Taken, now()).await.unwrap());
+        assert!(!other.delivery_sent(&id("d-1"), &node("b"), SendOutcome::Taken, now()).await.unwrap());
+        assert!(store.delivery_sent(&id("d-1"), &node("a"), SendOutcome::Taken, now()).await.unwrap());
         assert_eq!(claim(&other, "b").await, ["d-2"]);
         let listed = store.deliveries(None, 10).await.unwrap();
         assert_eq!(listed.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["d-3", "d-2", "d-1"]);
@@ -91,28 +91,28 @@ contract! {
     }
 
     #[test]
-    async fn what_failed_waits_what_was_given_up_rests_until_somebody_says_so(store: TestStore) {
+    async fn failed_delivery_retries_and_given_up_one_rests(store: TestStore) {
         store.add_delivery(new(1, "signal:bob")).await.unwrap();
         assert_eq!(claim(&store, "a").await, ["d-1"]);
-        let later = Sent::Later { error: "away".to_owned(), due_at: now().plus(LEASE) };
+        let later = SendOutcome::Later { error: "away".to_owned(), due_at: now().plus(LEASE) };
         store.delivery_sent(&id("d-1"), &node("a"), later, now()).await.unwrap();
         assert_eq!(claim(&store, "a").await, [""; 0]);
         assert!(store.next_delivery().await.unwrap().is_some());
         let refused = store.retry_delivery(&id("d-1"), now()).await.unwrap_err();
         assert!(matches!(refused, StoreError::NotFound { .. }), "{refused}");
-        let now_due = Sent::Later { error: "away".to_owned(), due_at: now() };
+        let now_due = SendOutcome::Later { error: "away".to_owned(), due_at: now() };
         assert!(!store.delivery_sent(&id("d-1"), &node("a"), now_due, now()).await.unwrap());
     }
 
     #[test]
-    async fn given_up_is_not_claimed_and_is_begun_again_from_the_first_attempt(store: TestStore) {
+    async fn given_up_delivery_restarts_its_attempts(store: TestStore) {
         store.add_delivery(new(1, "signal:bob")).await.unwrap();
         store.add_delivery(new(2, "signal:bob")).await.unwrap();
         claim(&store, "a").await;
-        let given_up = Sent::GivenUp { error: "gone".to_owned() };
+        let given_up = SendOutcome::GivenUp { error: "gone".to_owned() };
         store.delivery_sent(&id("d-1"), &node("a"), given_up, now()).await.unwrap();
         assert_eq!(claim(&store, "a").await, ["d-2"]);
-        store.delivery_sent(&id("d-2"), &node("a"), Sent::Taken, now()).await.unwrap();
+        store.delivery_sent(&id("d-2"), &node("a"), SendOutcome::Taken, now()).await.unwrap();
         assert_eq!(store.next_delivery().await.unwrap(), None);
         let again = store.retry_delivery(&id("d-1"), now()).await.unwrap();
         assert_eq!((again.attempts, again.gave_up_at, again.error.as_deref()), (0, None, Some("gone")));

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use foreword_core::id::ConversationId;
 use foreword_prompt::assemble::{FrozenMaterial, Materials, Provenance, Settings, assemble};
 use foreword_prompt::blueprint::Blueprint;
-use foreword_prompt::budget::Budget;
+use foreword_prompt::budget::TokenBudget;
 use foreword_prompt::content::Content;
 use foreword_prompt::epoch::{Circumstances, Dependencies, HardDependencies, Reason};
 use foreword_prompt::layer::{Authority, Source, Stability};
 use foreword_prompt::plan::{Plan, PlanFor};
-use foreword_prompt::prompt::{CacheClass, Frozen, Status, TurnPlacement};
+use foreword_prompt::prompt::{CacheClass, Frozen, SegmentStatus, TurnPlacement};
 use foreword_prompt::text::ContentHash;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::trust::{Trust, TrustDecision};
-use foreword_store::epochs::{FrozenBlock, FrozenLayer, FrozenPrompt, InForce, Proposed};
+use foreword_store::epochs::{CurrentEpoch, FrozenBlock, FrozenLayer, FrozenPrompt, ProposedEpoch};
 use foreword_store::error::StoreError;
 use foreword_store::location::Location;
 use foreword_store::store::Store;
@@ -24,7 +24,7 @@ use crate::contract::{contract, now, on_sqlite};
 use crate::conversations::{begin, id};
 
 /// A prompt of one layer at full trust.
-pub(crate) fn proposed(conversation: &ConversationId, text: &str) -> Proposed {
+pub(crate) fn proposed(conversation: &ConversationId, text: &str) -> ProposedEpoch {
     let layer = FrozenLayer {
         id: "soul".to_owned(),
         title: "Soul".to_owned(),
@@ -33,7 +33,7 @@ pub(crate) fn proposed(conversation: &ConversationId, text: &str) -> Proposed {
         trust: Trust::Public,
         source: "file".to_owned(),
         origin: Some("SOUL.md".to_owned()),
-        status: Status::Included,
+        status: SegmentStatus::Included,
         range: 0..text.len(),
         separator: 0,
         tokens: 7,
@@ -46,7 +46,7 @@ pub(crate) fn proposed(conversation: &ConversationId, text: &str) -> Proposed {
         layers: vec!["soul".to_owned()],
         tokens: 7,
     };
-    Proposed {
+    ProposedEpoch {
         conversation: conversation.clone(),
         prompt: FrozenPrompt { text: text.into(), tokens: 7, blocks: vec![block], layers: vec![layer] },
         dependencies: Dependencies {
@@ -71,7 +71,7 @@ pub(crate) fn proposed(conversation: &ConversationId, text: &str) -> Proposed {
     }
 }
 
-pub(crate) fn at_trust(trust: Trust, mut proposed: Proposed) -> Proposed {
+pub(crate) fn at_trust(trust: Trust, mut proposed: ProposedEpoch) -> ProposedEpoch {
     proposed.dependencies.hard.trust = trust;
     proposed
 }
@@ -82,39 +82,39 @@ async fn reasons(store: &Store, conversation: &ConversationId) -> Vec<Reason> {
 
 contract! {
     #[test]
-    async fn a_prompt_is_frozen_on_the_first_turn_and_used_again_byte_for_byte(store: TestStore) {
+    async fn prompt_is_frozen_on_the_first_turn_and_reused_exactly(store: TestStore) {
         let conversation = begin(&store, "c-1").await;
         assert_eq!(store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap(), None);
         let opened = store.epoch_for(proposed(&conversation, "You are kind.\n")).await.unwrap();
-        let InForce::Opened(first) = &opened else { panic!("{opened:?}") };
+        let CurrentEpoch::Opened(first) = &opened else { panic!("{opened:?}") };
         assert_eq!((first.info.number, &first.info.reason), (1, &Reason::FirstTurn));
         assert_eq!(first.info.fingerprint, ContentHash::of("You are kind.\n"));
-        assert_eq!(first.prompt.words(&first.prompt.layers[0]), "You are kind.\n");
+        assert_eq!(first.prompt.text_of(&first.prompt.layers[0]), "You are kind.\n");
 
         let again = store.epoch_for(proposed(&conversation, "You are kind.\n")).await.unwrap();
-        assert_eq!(again, InForce::Reused { epoch: first.clone(), drifted: vec![] });
+        assert_eq!(again, CurrentEpoch::Reused { epoch: first.clone(), drifted: vec![] });
         let elsewhere = store.open_again().await;
         assert_eq!(elsewhere.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap().as_ref(), Some(first));
         assert_eq!(&elsewhere.epoch_number(&conversation, 1).await.unwrap(), first);
     }
 
     #[test]
-    async fn drift_is_named_and_changes_nothing_until_it_is_free(store: TestStore) {
+    async fn drift_is_reported_and_applied_when_free(store: TestStore) {
         let conversation = begin(&store, "c-1").await;
         store.epoch_for(proposed(&conversation, "You are kind.")).await.unwrap();
         let edited = proposed(&conversation, "You are kinder.");
-        let InForce::Reused { epoch, drifted } = store.epoch_for(edited.clone()).await.unwrap() else { panic!("opened") };
+        let CurrentEpoch::Reused { epoch, drifted } = store.epoch_for(edited.clone()).await.unwrap() else { panic!("opened") };
         assert_eq!((&*epoch.prompt.text, &*drifted[0]), ("You are kind.", "soul"));
 
         let cold = Circumstances { cache_cold: true, ..Circumstances::default() };
-        let opened = store.epoch_for(Proposed { circumstances: cold, ..edited }).await.unwrap();
+        let opened = store.epoch_for(ProposedEpoch { circumstances: cold, ..edited }).await.unwrap();
         assert_eq!((&*opened.epoch().prompt.text, opened.epoch().info.number), ("You are kinder.", 2));
         assert_eq!(reasons(&store, &conversation).await, [Reason::FirstTurn, Reason::CacheCold]);
         assert_eq!(&*store.epoch_number(&conversation, 1).await.unwrap().prompt.text, "You are kind.");
     }
 
     #[test]
-    async fn a_prompt_frozen_for_one_trust_is_never_given_out_at_another(store: TestStore) {
+    async fn frozen_prompt_is_never_returned_at_another_trust(store: TestStore) {
         let conversation = begin(&store, "c-1").await;
         let private = proposed(&conversation, "Alice's diary.");
         let shared = at_trust(Trust::Familiar, proposed(&conversation, "Hello, all."));
@@ -124,10 +124,10 @@ contract! {
         let fallen = store.epoch_for(shared.clone()).await.unwrap();
         assert_eq!(&*fallen.epoch().prompt.text, "Hello, all.");
         assert_eq!(store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap(), None);
-        // Back, and down once more: each time anew, with the reason.
+        // Up and down again: a new epoch each time, with the reason.
         let back = store.epoch_for(private).await.unwrap();
         assert_eq!((back.epoch().info.number, &*back.epoch().prompt.text), (3, "Alice's diary."));
-        assert!(matches!(store.epoch_for(shared).await.unwrap(), InForce::Opened(_)));
+        assert!(matches!(store.epoch_for(shared).await.unwrap(), CurrentEpoch::Opened(_)));
         let fell = Reason::TrustFell { from: Trust::Full, to: Trust::Familiar };
         let reasons = reasons(&store, &conversation).await;
         assert_eq!((&reasons[1], &reasons[3]), (&fell, &fell));
@@ -136,7 +136,7 @@ contract! {
     }
 
     #[test]
-    async fn of_many_first_turns_at_once_one_opens_the_epoch(store: TestStore) {
+    async fn concurrent_first_turns_open_one_epoch(store: TestStore) {
         let again = store.open_again().await;
         for round in 0..5 {
             let conversation = begin(&store, &format!("c-{round}")).await;
@@ -149,14 +149,14 @@ contract! {
             for task in tasks {
                 all.push(task.await.unwrap());
             }
-            assert_eq!(all.iter().filter(|one| matches!(one, InForce::Opened(_))).count(), 1);
+            assert_eq!(all.iter().filter(|one| matches!(one, CurrentEpoch::Opened(_))).count(), 1);
             assert!(all.iter().all(|one| one.epoch() == all[0].epoch()), "{all:?}");
             assert_eq!(store.epochs(&conversation).await.unwrap().len(), 1);
         }
     }
 
     #[test]
-    async fn a_conversation_that_is_not_there_gets_no_epoch(store: TestStore) {
+    async fn missing_conversation_gets_no_epoch(store: TestStore) {
         let error = store.epoch_for(proposed(&id("c-9"), "x")).await.unwrap_err();
         assert!(matches!(error, StoreError::NotFound { what: "conversation", .. }), "{error}");
         let conversation = begin(&store, "c-1").await;
@@ -165,7 +165,7 @@ contract! {
     }
 
     #[test]
-    async fn a_new_template_leaves_the_epochs_there_are_alone(store: TestStore) {
+    async fn new_template_leaves_existing_epochs_unchanged(store: TestStore) {
         let conversation = begin(&store, "c-1").await;
         let opened = store.epoch_for(proposed(&conversation, "You are kind.")).await.unwrap();
         store.add_template(NewTemplate::new("You are unkind.", "mallory", now())).await.unwrap();
@@ -174,7 +174,7 @@ contract! {
     }
 
     #[test]
-    async fn an_empty_prompt_and_one_with_a_zero_byte_are_told_apart(store: TestStore) {
+    async fn empty_prompt_is_stored_and_zero_byte_refused(store: TestStore) {
         let conversation = begin(&store, "c-1").await;
         let error = store.epoch_for(proposed(&conversation, "a\0b")).await.unwrap_err();
         assert!(matches!(error, StoreError::ZeroByte), "{error}");
@@ -184,7 +184,7 @@ contract! {
     }
 
     #[test]
-    async fn deleting_and_opening_at_once_never_takes_a_text_that_is_in_use(store: TestStore) {
+    async fn concurrent_delete_keeps_texts_in_use(store: TestStore) {
         let again = store.open_again().await;
         for round in 0..10 {
             let old = begin(&store, &format!("old-{round}")).await;
@@ -200,7 +200,7 @@ contract! {
     }
 }
 
-/// A prompt of two layers, put together as it is for a turn.
+/// A prompt of two layers, assembled as for a turn.
 fn assembled() -> Arc<Frozen> {
     let spec = serde_json::json!({ "layers": [
         { "id": "rules", "title": "Rules", "stability": "static", "trust": "public", "source": { "text": "Be kind." } },
@@ -218,26 +218,26 @@ fn assembled() -> Arc<Frozen> {
     }
     let settings = Settings {
         blueprint: "porter",
-        budget: Budget { tokens: 1_000, window: None, history: 0 },
-        counter: Counter::Estimate.get(),
+        budget: TokenBudget { tokens: 1_000, window: None, history: 0 },
+        counter: Tokenizer::Estimate.get(),
         placement: TurnPlacement::Message,
     };
     assemble(&plan, materials, settings).unwrap().frozen
 }
 
 #[test]
-fn what_a_report_says_of_a_prompt_is_stored_with_it() {
+fn prompt_report_is_stored_with_the_prompt() {
     on_sqlite(|store| async move {
         let conversation = begin(&store, "c-1").await;
         let frozen = assembled();
-        let new = Proposed { prompt: (&*frozen).into(), ..proposed(&conversation, "") };
+        let new = ProposedEpoch { prompt: (&*frozen).into(), ..proposed(&conversation, "") };
         store.epoch_for(new).await.unwrap();
         let stored =
             store.open_again().await.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap().unwrap();
         assert_eq!(stored.prompt, (&*frozen).into());
         assert_eq!(stored.info.fingerprint, frozen.fingerprint);
         for (layer, segment) in stored.prompt.layers.iter().zip(&frozen.segments) {
-            assert_eq!(stored.prompt.words(layer), frozen.words(segment));
+            assert_eq!(stored.prompt.text_of(layer), frozen.text_of(segment));
         }
         assert_eq!(stored.prompt.layers.len(), 2);
         assert_eq!(
@@ -259,7 +259,7 @@ fn texts(location: &Location) -> Vec<String> {
 }
 
 #[test]
-fn a_frozen_text_is_stored_once_and_kept_as_long_as_it_is_used() {
+fn frozen_text_is_stored_once_while_in_use() {
     on_sqlite(|store| async move {
         let (one, two) = (begin(&store, "c-1").await, begin(&store, "c-2").await);
         store.epoch_for(proposed(&one, "only one")).await.unwrap();
@@ -276,7 +276,7 @@ fn a_frozen_text_is_stored_once_and_kept_as_long_as_it_is_used() {
 }
 
 #[test]
-fn a_prompt_that_holds_what_is_one_persons_alone_is_nobody_elses() {
+fn personal_prompt_is_only_for_its_person() {
     on_sqlite(|store| async move {
         let conversation = begin(&store, "c-1").await;
         let mut personal = proposed(&conversation, "Alice likes tea.");
@@ -290,7 +290,7 @@ fn a_prompt_that_holds_what_is_one_persons_alone_is_nobody_elses() {
 }
 
 #[test]
-fn a_text_that_is_not_what_was_frozen_is_not_given_out() {
+fn text_with_a_wrong_hash_is_not_returned() {
     on_sqlite(|store| async move {
         let conversation = begin(&store, "c-1").await;
         store.epoch_for(proposed(&conversation, "You are kind.")).await.unwrap();
@@ -302,11 +302,11 @@ fn a_text_that_is_not_what_was_frozen_is_not_given_out() {
             store.epoch_for(proposed(&conversation, "You are kind.")).await.unwrap_err(),
         ];
         for error in errors {
-            assert_eq!(error.to_string(), "the frozen prompt `c-1/1` is damaged: it is not what was stored");
+            assert_eq!(error.to_string(), "the frozen prompt `c-1/1` is damaged: it does not match its hash");
         }
-        // A new epoch does not need the old text, and puts it right.
+        // A new epoch does not need the old text, and repairs it.
         let cold = Circumstances { cache_cold: true, compacting: true };
-        let again = Proposed { circumstances: cold, ..proposed(&conversation, "You are kind.") };
+        let again = ProposedEpoch { circumstances: cold, ..proposed(&conversation, "You are kind.") };
         store.epoch_for(again).await.unwrap();
         assert_eq!(&*store.epoch_number(&conversation, 1).await.unwrap().prompt.text, "You are kind.");
     });
@@ -315,7 +315,7 @@ fn a_text_that_is_not_what_was_frozen_is_not_given_out() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn whatever_is_frozen_is_read_back_byte_for_byte(
+    fn frozen_text_round_trips_exactly(
         texts in proptest::collection::vec("(\\PC|[\\n\\r\\t\u{1}\u{feff}\u{202e}\u{301}\u{1f600}]){0,200}", 1..6),
     ) {
         on_sqlite(|store| async move {

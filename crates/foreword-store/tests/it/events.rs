@@ -44,7 +44,7 @@ fn full_event() -> Event {
     }
 }
 
-/// An event that is told apart by its channel.
+/// An event whose channel is its name.
 fn named(name: &str, at: Timestamp) -> Event {
     Event { channel: Some(name.into()), ..Event::new(EventType::ToolCall, at) }
 }
@@ -71,7 +71,7 @@ async fn page_by_page(store: &Store, filter: &EventFilter, first: EventPage) -> 
 
 contract! {
     #[test]
-    async fn an_event_is_stored_as_it_was_recorded(store: TestStore) {
+    async fn event_is_stored_as_recorded(store: TestStore) {
         let queue = EventQueue::start(Store::clone(&store), Arc::new(now), config());
         let little = Event::new(EventType::SessionCreated, now());
         queue.record(full_event());
@@ -82,7 +82,7 @@ contract! {
         assert_eq!(queue.dropped(), 0);
     }
 
-    /// There is no such conversation, now or any more.
+    /// The conversation does not exist.
     #[test]
     async fn events_need_no_conversation_to_point_to(store: TestStore) {
         store.add_events(&[full_event()]).await.unwrap();
@@ -90,7 +90,7 @@ contract! {
     }
 
     #[test]
-    async fn zero_bytes_are_replaced_and_take_no_other_event_with_them(store: TestStore) {
+    async fn zero_bytes_in_events_are_replaced(store: TestStore) {
         let queue = EventQueue::start(Store::clone(&store), Arc::new(now), config());
         let dirty = Event {
             error: Some("from\0outside".to_owned()),
@@ -113,7 +113,7 @@ contract! {
     }
 
     #[test]
-    async fn many_recorders_lose_nothing_and_closing_keeps_everything(store: TestStore) {
+    async fn concurrent_recorders_lose_no_event(store: TestStore) {
         let queue = EventQueue::start(Store::clone(&store), Arc::new(now), QueueConfig { batch: 64, ..config() });
         let recorders: Vec<_> = (0..4)
             .map(|recorder| {
@@ -127,14 +127,14 @@ contract! {
         queue.close().await;
         let events = all(&store).await;
         assert_eq!((events.len(), queue.dropped()), (2_000, 0));
-        // What one recorder wrote is in order.
+        // The events of one recorder are in order.
         let first: Vec<&str> = names(&events).into_iter().filter(|name| name.starts_with("0-")).collect();
         let expected: Vec<String> = (0..500).map(|number| format!("0-{number}")).collect();
         assert_eq!(first, expected);
     }
 
     #[test]
-    async fn every_filter_finds_what_it_asks_for_and_nothing_else(store: TestStore) {
+    async fn every_filter_returns_exactly_its_matches(store: TestStore) {
         let other = Event {
             session_id: Some(ConversationId::new("c-2").unwrap()),
             user_id: Some("bob".into()),
@@ -176,7 +176,7 @@ contract! {
     }
 
     #[test]
-    async fn pages_hold_every_event_once_even_if_all_happened_at_the_same_moment(store: TestStore) {
+    async fn pages_hold_simultaneous_events_once(store: TestStore) {
         let moment = |number: u64| now().plus(Duration::from_secs(number / 10));
         let level = |number: u64| if number.is_multiple_of(3) { Level::Warn } else { Level::Error };
         let events: Vec<Event> = (0..47)
@@ -202,13 +202,13 @@ contract! {
     }
 
     #[test]
-    async fn a_follower_sees_late_events_and_none_twice(store: TestStore) {
+    async fn follower_sees_late_events_once(store: TestStore) {
         store.add_events(&[named("old", now())]).await.unwrap();
         let begin = store.newest_event_id().await.unwrap();
         let filter = EventFilter { event_type: Some(EventType::ToolCall), ..EventFilter::default() };
         let nothing = store.events_written_after(&filter, begin, 10).await.unwrap();
         assert_eq!((nothing.events.len(), nothing.last_id), (0, begin));
-        // Its clock is behind; and the next is of another type.
+        // Its clock is behind; and the next event has another type.
         let late = named("late", at("2020-01-01T00:00:00Z"));
         store.add_events(&[named("a", now()), late, Event::new(EventType::ApiCall, now())]).await.unwrap();
         let first = store.events_written_after(&filter, nothing.last_id, 1).await.unwrap();
@@ -220,7 +220,7 @@ contract! {
     }
 
     #[test]
-    async fn pruning_goes_slice_by_slice_and_takes_only_what_is_old(store: TestStore) {
+    async fn pruning_is_batched_and_deletes_only_old_events(store: TestStore) {
         let day = |day: u64| now().minus(Duration::from_secs(day * 86_400));
         let events: Vec<Event> = (0..60).map(|days| named(&days.to_string(), day(days))).collect();
         store.add_events(&events).await.unwrap();
@@ -237,7 +237,7 @@ contract! {
     }
 
     #[test]
-    async fn the_queue_prunes_by_the_clock_it_was_given_and_one_that_jumps_back_prunes_nothing(store: TestStore) {
+    async fn queue_prunes_by_its_clock_and_never_after_a_backward_jump(store: TestStore) {
         let day = |day: u64| now().minus(Duration::from_secs(day * 86_400));
         let events: Vec<Event> = [40, 31, 29, 0].map(|days| named(&days.to_string(), day(days))).into();
         store.add_events(&events).await.unwrap();
@@ -266,7 +266,7 @@ contract! {
     }
 
     #[test]
-    async fn an_export_holds_what_was_there_when_it_began_once_and_in_order(store: TestStore) {
+    async fn export_is_a_consistent_ordered_snapshot(store: TestStore) {
         let moment = |number: u64| now().plus(Duration::from_millis(number / 7));
         let events: Vec<Event> = (0..2_500).map(|number| named(&number.to_string(), moment(number))).collect();
         store.add_events(&events).await.unwrap();
@@ -287,7 +287,7 @@ contract! {
     }
 }
 
-/// What only SQLite can be made to do from here.
+/// Faults that can only be produced on SQLite.
 mod on_sqlite {
     use super::*;
     use crate::contract::{TestStore, on_sqlite};
@@ -297,7 +297,7 @@ mod on_sqlite {
     }
 
     #[test]
-    fn one_event_that_the_database_refuses_takes_no_other_with_it() {
+    fn rejected_event_does_not_affect_others() {
         on_sqlite(|store| async move {
             let trigger = "CREATE TRIGGER picky BEFORE INSERT ON events WHEN NEW.channel = 'bad'
                 BEGIN SELECT RAISE(ABORT, 'no'); END";
@@ -311,14 +311,14 @@ mod on_sqlite {
     }
 
     #[test]
-    fn events_wait_for_a_database_that_another_process_holds() {
+    fn events_wait_for_a_locked_database() {
         on_sqlite(|store| async move {
             let other = connect(&store);
             other.execute_batch("BEGIN IMMEDIATE").unwrap();
             let config = QueueConfig { backoff: Duration::from_millis(1), ..config() };
             let queue = EventQueue::start(Store::clone(&store), Arc::new(now), config);
             queue.record(named("a", now()));
-            // Longer than the engine's own patience: the queue must try again by itself.
+            // Longer than SQLite's busy timeout: the queue must retry.
             tokio::time::sleep(Duration::from_millis(5_500)).await;
             other.execute_batch("COMMIT").unwrap();
             queue.flush().await.unwrap();
@@ -327,7 +327,7 @@ mod on_sqlite {
     }
 
     #[test]
-    fn the_table_begins_with_the_columns_people_query_and_has_their_indexes() {
+    fn table_starts_with_the_documented_columns_and_indexes() {
         on_sqlite(|store| async move {
             let connection = connect(&store);
             let read = |sql: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What can go wrong with a file, a folder and a disk: a clear error or a recovery, and nothing lost.
+//! Faults of files, folders and disks end in a clear error or a recovery, without data loss.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use crate::sqlite::{open, template, texts};
 
 contract! {
     #[test]
-    async fn a_store_is_closed_when_all_that_was_asked_for_is_done_and_then_does_nothing_more(store: TestStore) {
+    async fn close_waits_and_later_operations_fail(store: TestStore) {
         let shared = store.open_again().await;
         let writers: Vec<_> = (0..20)
             .map(|number| {
@@ -40,11 +40,11 @@ contract! {
     }
 }
 
-/// A folder on a small disk of its own.
+/// A folder on its own small file system.
 pub(crate) struct SmallDisk(TempDir);
 
 impl SmallDisk {
-    /// `None` where that takes rights that we don't have; the same is tested with a limit of SQLite's everywhere.
+    /// `None` without the privileges to mount one. Another test covers the same with a SQLite limit.
     pub(crate) fn new(bytes: usize) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let size = format!("size={bytes},mode=700");
@@ -65,7 +65,7 @@ impl Drop for SmallDisk {
 }
 
 #[tokio::test]
-async fn on_a_full_disk_nothing_is_acknowledged_that_is_not_stored_and_with_new_room_the_store_goes_on() {
+async fn full_disk_acknowledges_nothing_unstored_and_recovers() {
     let Some(disk) = SmallDisk::new(4 << 20) else {
         println!("SKIPPED: no small disk can be mounted here");
         return;
@@ -114,7 +114,7 @@ async fn on_a_full_disk_nothing_is_acknowledged_that_is_not_stored_and_with_new_
 }
 
 #[tokio::test]
-async fn no_room_for_a_new_database_is_told_as_such_and_leaves_nothing_in_the_way() {
+async fn full_disk_leaves_no_partial_database() {
     let Some(disk) = SmallDisk::new(2 << 20) else {
         println!("SKIPPED: no small disk can be mounted here");
         return;
@@ -151,7 +151,7 @@ fn tries_to_write() {
     });
 }
 
-/// What somebody gets who tries to write to a new file in a folder, or to an old one, with these permissions.
+/// The results of writing to a new or existing file with these permissions.
 async fn tried(folder: u32, file: Option<u32>) -> (PathBuf, Vec<String>) {
     let temporary = tempfile::tempdir().unwrap();
     let everybody = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
@@ -174,7 +174,7 @@ async fn tried(folder: u32, file: Option<u32>) -> (PathBuf, Vec<String>) {
 }
 
 #[tokio::test]
-async fn where_nothing_may_be_written_the_error_says_so_and_whose_place_it_is() {
+async fn read_only_directory_error_names_the_path() {
     let (path, said) = tried(0o555, None).await;
     assert_eq!(said[0], "read only", "{said:?}");
     assert!(said[1].contains("the folder belongs to user"), "{said:?}");
@@ -184,7 +184,7 @@ async fn where_nothing_may_be_written_the_error_says_so_and_whose_place_it_is() 
     assert_eq!(said[0], "read only", "{said:?}");
     assert!(said[1].contains("the file belongs to user") && said[1].contains("0444"), "{said:?}");
 
-    // The file itself may be written, but the log beside it can't be made.
+    // The file is writable, but its log can't be created.
     let (_, said) = tried(0o555, Some(0o666)).await;
     assert_eq!(said[0], "read only", "{said:?}");
 
@@ -193,7 +193,7 @@ async fn where_nothing_may_be_written_the_error_says_so_and_whose_place_it_is() 
 }
 
 #[tokio::test]
-async fn a_folder_that_can_not_be_made_is_told_with_its_reason() {
+async fn folder_error_names_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     for path in ["file/foreword.db", "file/.foreword/foreword.db", "."] {
@@ -214,7 +214,7 @@ async fn filled(folder: &Path) -> PathBuf {
 }
 
 #[tokio::test]
-async fn a_file_whose_head_is_damaged_is_refused_and_left_as_it_is() {
+async fn damaged_database_header_is_refused_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = filled(folder.path()).await;
     let mut bytes = fs::read(&path).unwrap();
@@ -227,7 +227,7 @@ async fn a_file_whose_head_is_damaged_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_cut_off_is_refused_and_left_as_it_is() {
+async fn truncated_file_is_refused_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = filled(folder.path()).await;
     let mut bytes = fs::read(&path).unwrap();
@@ -245,7 +245,7 @@ async fn a_file_that_was_cut_off_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_flipped_byte_is_never_taken_for_what_was_stored() {
+async fn flipped_byte_is_never_returned_as_stored_text() {
     let folder = tempfile::tempdir().unwrap();
     let path = filled(folder.path()).await;
     let good = fs::read(&path).unwrap();
@@ -262,7 +262,7 @@ async fn a_flipped_byte_is_never_taken_for_what_was_stored() {
     assert!(noticed > 20, "only {noticed} were noticed");
 }
 
-/// Whether something is said about the file; if not, what was stored must be there unchanged.
+/// Whether opening or reading reports damage; if not, the data must be unchanged.
 async fn is_noticed(path: &Path, original: &[String]) -> bool {
     let Ok(store) = open(path).await else { return true };
     let problems = store.check(|_| {}).await.map_or(1, |report| report.problems.len());
@@ -275,7 +275,7 @@ async fn is_noticed(path: &Path, original: &[String]) -> bool {
 }
 
 #[tokio::test]
-async fn a_file_that_is_deleted_or_replaced_in_use_is_noticed_and_can_be_made_again() {
+async fn deleted_file_is_detected_and_recreated() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".foreword/foreword.db");
     let store = open(&path).await.unwrap();
@@ -295,7 +295,7 @@ async fn a_file_that_is_deleted_or_replaced_in_use_is_noticed_and_can_be_made_ag
 
 #[test]
 #[ignore = "a process that other tests start"]
-fn holds_the_database_until_it_is_told_to_let_go() {
+fn locks_the_database_until_released() {
     let Some(place) = child::place() else { return };
     let connection = rusqlite::Connection::open(place).unwrap();
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -304,14 +304,14 @@ fn holds_the_database_until_it_is_told_to_let_go() {
 }
 
 #[tokio::test]
-async fn a_writer_waits_for_another_process_for_a_while_and_is_then_told_who_is_in_the_way() {
+async fn writer_waits_for_another_process_then_fails() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("foreword.db");
     let store = open(&path).await.unwrap();
     let hold = || {
-        let name = "faults::holds_the_database_until_it_is_told_to_let_go";
+        let name = "faults::locks_the_database_until_released";
         let mut child = child::spawn(name, path.to_str().unwrap());
-        assert_eq!(child::said(&mut child).next().unwrap(), "held");
+        assert_eq!(child::output_lines(&mut child).next().unwrap(), "held");
         child
     };
     let mut child = hold();
@@ -328,7 +328,7 @@ async fn a_writer_waits_for_another_process_for_a_while_and_is_then_told_who_is_
     let mut child = hold();
     let (one, two) = tokio::join!(
         store.add_template(template("in vain")),
-        // Whoever has nothing to write need not wait.
+        // Opening an up-to-date database does not wait.
         async { open(&path).await.unwrap().template().await }
     );
     assert!(matches!(one, Err(StoreError::Locked { .. })), "{one:?}");
@@ -341,7 +341,7 @@ async fn a_writer_waits_for_another_process_for_a_while_and_is_then_told_who_is_
 
 #[test]
 #[ignore = "a process that other tests start"]
-fn writes_and_is_gone_without_a_word() {
+fn writes_and_exits_without_closing() {
     let Some(place) = child::place() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -354,11 +354,11 @@ fn writes_and_is_gone_without_a_word() {
 }
 
 #[tokio::test]
-async fn a_log_left_by_a_crash_is_read_even_if_its_end_is_torn() {
+async fn torn_log_of_a_crash_is_recovered() {
     for torn in [0, 1, 5_000] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("foreword.db");
-        let mut child = child::spawn("faults::writes_and_is_gone_without_a_word", path.to_str().unwrap());
+        let mut child = child::spawn("faults::writes_and_exits_without_closing", path.to_str().unwrap());
         assert!(!child.wait().unwrap().success());
         let log = folder.path().join("foreword.db-wal");
         assert!(log.metadata().unwrap().len() > 0);

@@ -1,5 +1,5 @@
-//! A process that writes as fast as it can is killed at any moment, again and again on the same database. What it was
-//! told is durable must be there afterwards, and nothing may be there in half.
+//! Kills a writing process at random moments, again and again on the same database. Everything it acknowledged must
+//! be durable, and no write may be partial.
 
 mod workloads;
 
@@ -23,7 +23,7 @@ const LIFE: std::ops::Range<u64> = 20..300;
 
 #[test]
 #[ignore = "a process that other tests start"]
-fn writes_until_it_is_killed() {
+fn writes_until_killed() {
     let Some(place) = child::place() else { return };
     let (round, url) = place.split_once(' ').unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -35,24 +35,24 @@ fn writes_until_it_is_killed() {
             let run = format!("{round}-{}", workload.name);
             writers.spawn((workload.write)(Writer { store: store.clone(), run, workload: workload.name }));
         }
-        // The first that ends takes all with it, and the parent sees that nobody killed us.
+        // If one writer ends, all end, and the parent notices the unexpected exit.
         if let Some(ended) = writers.join_next().await {
             ended.unwrap();
         }
     });
 }
 
-/// What came of it.
+/// The result of all rounds.
 #[derive(Debug, Default)]
 struct Counts {
     kills: u32,
     acknowledged: usize,
-    /// The kinds of writes that were among them.
+    /// The kinds of acknowledged writes.
     kinds: BTreeSet<&'static str>,
     lost: BTreeSet<String>,
 }
 
-/// A generator of numbers that look random; the same ones for the same seed.
+/// A seeded pseudo-random number generator.
 struct Chance(u64);
 
 impl Chance {
@@ -62,10 +62,10 @@ impl Chance {
     }
 }
 
-/// Starts a process, kills it after a while, and gives what it said.
+/// Starts a process, kills it after a while, and returns its lines.
 fn live_and_die(round: u32, url: &str, life: Duration) -> Vec<String> {
-    let mut child = child::spawn("kill::writes_until_it_is_killed", &format!("{round} {url}"));
-    let said = child::said(&mut child);
+    let mut child = child::spawn("kill::writes_until_killed", &format!("{round} {url}"));
+    let said = child::output_lines(&mut child);
     let listening = thread::spawn(move || said.collect());
     thread::sleep(life);
     child.kill().unwrap();
@@ -99,7 +99,7 @@ async fn rounds(engine: &str, url: &str, rounds: u32) -> Counts {
             assert_eq!(report.problems, [], "after round {round}");
         }
         if round + 1 == rounds {
-            // No later round has taken anything away either.
+            // Later rounds must not lose anything either.
             for said in &everything {
                 counts.lost.extend(missing(&store, said).await);
             }
@@ -110,7 +110,7 @@ async fn rounds(engine: &str, url: &str, rounds: u32) -> Counts {
     counts
 }
 
-/// What was acknowledged and is not there.
+/// Acknowledged writes that are missing.
 async fn missing(store: &Store, said: &[String]) -> Vec<String> {
     let mut missing = Vec::new();
     for workload in WORKLOADS {
@@ -128,13 +128,13 @@ fn report(engine: &str, rounds: u32, counts: &Counts) {
     println!("{engine}: {kills} kills, {acknowledged} acknowledged writes, {} lost", lost.len());
     assert!(lost.is_empty(), "{lost:?}");
     assert_eq!(*kills, rounds);
-    // Some lives are too short to write anything, but not all of them.
+    // Some processes are killed before they write anything, but not all.
     assert!(*acknowledged > rounds as usize, "hardly anything was written");
     assert_eq!(kinds.len(), WORKLOADS.len(), "only {kinds:?} were written");
 }
 
 #[test]
-fn what_is_acknowledged_outlasts_100_kills_on_sqlite() {
+fn acknowledged_writes_survive_100_kills_on_sqlite() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".foreword/foreword.db");
@@ -143,7 +143,7 @@ fn what_is_acknowledged_outlasts_100_kills_on_sqlite() {
 }
 
 #[test]
-fn what_is_acknowledged_outlasts_25_kills_on_postgres() {
+fn acknowledged_writes_survive_25_kills_on_postgres() {
     let Some(server) = server_under_test() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = runtime.block_on(create_database(&server));

@@ -4,9 +4,9 @@ use foreword_core::id::TurnId;
 use foreword_prompt::blueprint::{Blueprint, builtin};
 use foreword_prompt::layer::LayerId;
 use foreword_prompt::layer_update::{Refused, as_stored};
-use foreword_store::changes::Change;
+use foreword_store::changes::StoreChange;
 use foreword_store::error::StoreError;
-use foreword_store::layers::{LayerVersion, LayerWrite, MutableLayer, Origin, Writer};
+use foreword_store::layers::{LayerVersion, LayerWrite, MutableLayer, VersionOrigin, VersionWriter};
 use foreword_store::store::Store;
 use foreword_store::templates::NewTemplate;
 
@@ -16,7 +16,7 @@ fn sovereign() -> Arc<Blueprint> {
     Arc::new(builtin::blueprint("sovereign").unwrap())
 }
 
-/// A blueprint as a program would bring it whose default for the layer `loop` is `default`.
+/// A program's blueprint with the default `default` for the layer `loop`.
 fn program(default: &str) -> Arc<Blueprint> {
     limited(default, 100_000)
 }
@@ -38,7 +38,7 @@ fn text_of(default: &str) -> String {
 }
 
 fn alice() -> LayerWrite {
-    LayerWrite::new(Writer::Owner("alice".to_owned()), now())
+    LayerWrite::new(VersionWriter::Owner("alice".to_owned()), now())
 }
 
 fn expecting(expected: u64) -> LayerWrite {
@@ -59,10 +59,10 @@ async fn looped(store: &Store) -> MutableLayer {
 
 contract! {
     #[test]
-    async fn a_layer_is_stored_as_numbered_versions_that_begin_with_the_default(store: TestStore) {
+    async fn layer_versions_are_numbered_from_the_default(store: TestStore) {
         assert_eq!(store.layer("sovereign", "6").await.unwrap(), None);
         let agent = LayerWrite {
-            writer: Writer::Agent("Ada".to_owned()),
+            writer: VersionWriter::Agent("Ada".to_owned()),
             turn: Some(TurnId::new("t-7").unwrap()),
             message: Some("the runway comes first".to_owned()),
             at: at("2026-11-17T08:00:00Z"),
@@ -70,7 +70,7 @@ contract! {
         };
         let updated = store.update_layer(&sovereign(), "6", "\r\nCheck the runway.\r\n", agent.clone()).await.unwrap();
         let LayerVersion { version, text, origin, applied, writer, turn, message, at, hash, layer } = updated.version.clone();
-        assert_eq!((layer.as_str(), version, text.as_str(), origin, applied), ("6", 2, "Check the runway.", Origin::Edit, true));
+        assert_eq!((layer.as_str(), version, text.as_str(), origin, applied), ("6", 2, "Check the runway.", VersionOrigin::Edit, true));
         assert_eq!((writer, turn, message, at), (agent.writer, agent.turn, agent.message, agent.at));
         assert_eq!(hash, foreword_prompt::text::ContentHash::of("Check the runway."));
         assert!(updated.accepted.remaining.unwrap() > 0 && updated.accepted.labels.is_empty());
@@ -78,7 +78,7 @@ contract! {
         let again = store.open_again().await;
         let all = history(&again, "sovereign", "6").await;
         assert_eq!(all[0], updated.version);
-        assert_eq!((all[1].version, all[1].origin, &all[1].writer), (1, Origin::Default, &Writer::Program));
+        assert_eq!((all[1].version, all[1].origin, &all[1].writer), (1, VersionOrigin::Default, &VersionWriter::Program));
         assert_eq!(all[1].text, text_of("sovereign-6"));
         assert_eq!(again.layer_version("sovereign", "6", 1).await.unwrap(), all[1]);
         assert_eq!(again.layer("sovereign", "6").await.unwrap().unwrap().current, updated.version);
@@ -98,18 +98,18 @@ contract! {
     }
 
     #[test]
-    async fn the_same_text_again_is_no_new_version(store: TestStore) {
+    async fn same_text_makes_no_new_version(store: TestStore) {
         let first = update(&store, "6", "Check the runway.").await;
         assert_eq!(update(&store, "6", "Check the runway.\n").await, first);
         let lost = store.update_layer(&sovereign(), "6", "Check the runway.", expecting(0)).await.unwrap();
         assert_eq!(lost.version, first, "an answer that got lost is given again");
         let default = update(&store, "7", &text_of("sovereign-7")).await;
-        assert_eq!((default.version, default.origin), (1, Origin::Default));
+        assert_eq!((default.version, default.origin), (1, VersionOrigin::Default));
         assert_eq!(history(&store, "sovereign", "7").await.len(), 1);
     }
 
     #[test]
-    async fn a_write_that_replaces_another_version_than_it_thinks_is_refused(store: TestStore) {
+    async fn outdated_layer_write_is_refused(store: TestStore) {
         store.update_layer(&sovereign(), "6", "a", expecting(0)).await.unwrap();
         for stale in [0, 1, 3] {
             let error = store.update_layer(&sovereign(), "6", "b", expecting(stale)).await.unwrap_err();
@@ -122,13 +122,13 @@ contract! {
     }
 
     #[test]
-    async fn a_rollback_is_a_new_version_that_says_what_it_restores(store: TestStore) {
+    async fn rollback_is_a_new_version_naming_its_source(store: TestStore) {
         for text in ["a", "b"] {
             update(&store, "6", text).await;
         }
         let by = LayerWrite { message: Some("b was worse".to_owned()), ..expecting(3) };
         let back = store.rollback_layer(&sovereign(), "6", 2, by).await.unwrap().version;
-        assert_eq!((back.version, back.text.as_str(), back.origin), (4, "a", Origin::Rollback { restores: 2 }));
+        assert_eq!((back.version, back.text.as_str(), back.origin), (4, "a", VersionOrigin::Rollback { restores: 2 }));
         assert_eq!(store.layer("sovereign", "6").await.unwrap().unwrap().current, back);
         assert_eq!(history(&store, "sovereign", "6").await[0], back);
         assert_eq!(store.rollback_layer(&sovereign(), "6", 2, alice()).await.unwrap().version, back, "already there");
@@ -137,7 +137,7 @@ contract! {
     }
 
     #[test]
-    async fn only_mutable_layers_are_written_and_within_their_sizes(store: TestStore) {
+    async fn only_mutable_layers_are_written_within_size_limits(store: TestStore) {
         let sovereign = sovereign();
         for id in ["0", "1", "2", "3", "4", "5", "10"] {
             for result in [
@@ -159,7 +159,7 @@ contract! {
     }
 
     #[test]
-    async fn the_total_counts_what_the_other_layers_hold_now(store: TestStore) {
+    async fn total_counts_the_current_layers(store: TestStore) {
         update(&store, "6", &"a".repeat(3_000)).await;
         let too_long = "b".repeat(3_000);
         let error = store.update_layer(&sovereign(), "7", &too_long, alice()).await.unwrap_err();
@@ -175,7 +175,7 @@ contract! {
     }
 
     #[test]
-    async fn two_nodes_that_write_at_once_never_pass_the_total_together(store: TestStore) {
+    async fn concurrent_writes_never_exceed_the_total(store: TestStore) {
         let other = store.open_again().await;
         for round in 0..10 {
             for id in ["6", "7"] {
@@ -194,7 +194,7 @@ contract! {
     }
 
     #[test]
-    async fn of_two_nodes_that_expect_the_same_version_one_wins(store: TestStore) {
+    async fn concurrent_writes_of_one_version_have_one_winner(store: TestStore) {
         let other = store.open_again().await;
         let sovereign = sovereign();
         for round in 0..10 {
@@ -213,10 +213,10 @@ contract! {
     }
 
     #[test]
-    async fn a_fresh_store_gets_each_default_once(store: TestStore) {
+    async fn new_store_gets_each_default_once(store: TestStore) {
         let added = store.sync_defaults(&sovereign(), now()).await.unwrap();
         assert_eq!(added.iter().map(|one| one.layer.as_str()).collect::<Vec<_>>(), ["6", "7", "8", "9"]);
-        assert!(added.iter().all(|one| one.version == 1 && one.applied && one.origin == Origin::Default));
+        assert!(added.iter().all(|one| one.version == 1 && one.applied && one.origin == VersionOrigin::Default));
         assert_eq!(store.sync_defaults(&sovereign(), now()).await.unwrap(), []);
         let layers = store.layers("sovereign").await.unwrap();
         assert_eq!(layers.iter().map(|layer| layer.current.clone()).collect::<Vec<_>>(), added);
@@ -224,7 +224,7 @@ contract! {
     }
 
     #[test]
-    async fn an_upgrade_improves_a_layer_nobody_edited(store: TestStore) {
+    async fn upgrade_replaces_an_unedited_layer(store: TestStore) {
         store.sync_defaults(&program("sovereign-6"), now()).await.unwrap();
         let added = store.sync_defaults(&program("sovereign-7"), now()).await.unwrap();
         assert_eq!(added.iter().map(|one| (one.layer.as_str(), one.version)).collect::<Vec<_>>(), [("loop", 2)]);
@@ -234,7 +234,7 @@ contract! {
     }
 
     #[test]
-    async fn an_upgrade_leaves_an_edited_layer_alone_and_shows_the_newer_default(store: TestStore) {
+    async fn upgrade_keeps_an_edited_layer_and_shows_the_default(store: TestStore) {
         store.sync_defaults(&program("sovereign-6"), now()).await.unwrap();
         store.update_layer(&program("sovereign-6"), "loop", "Mine.", expecting(1)).await.unwrap();
         let edited = looped(&store).await;
@@ -253,11 +253,11 @@ contract! {
     }
 
     #[test]
-    async fn back_at_the_newest_default_a_layer_follows_the_defaults_again(store: TestStore) {
+    async fn layer_at_newest_default_follows_defaults_again(store: TestStore) {
         store.update_layer(&program("sovereign-6"), "loop", "Mine.", alice()).await.unwrap();
         store.sync_defaults(&program("sovereign-7"), now()).await.unwrap();
         let back = store.rollback_layer(&program("sovereign-7"), "loop", 3, alice()).await.unwrap().version;
-        assert_eq!((back.version, back.origin), (4, Origin::Rollback { restores: 3 }));
+        assert_eq!((back.version, back.origin), (4, VersionOrigin::Rollback { restores: 3 }));
         let layer = looped(&store).await;
         assert_eq!((layer.is_default, layer.follows_defaults, layer.newer_default), (true, true, None));
         store.sync_defaults(&program("sovereign-9"), now()).await.unwrap();
@@ -274,7 +274,7 @@ contract! {
     }
 
     #[test]
-    async fn an_old_and_a_new_program_take_turns_without_undoing_each_other(store: TestStore) {
+    async fn old_and_new_program_keep_each_others_defaults(store: TestStore) {
         let other = store.open_again().await;
         store.sync_defaults(&program("sovereign-6"), now()).await.unwrap();
         store.sync_defaults(&program("sovereign-7"), now()).await.unwrap();
@@ -288,7 +288,7 @@ contract! {
     }
 
     #[test]
-    async fn two_nodes_that_start_at_once_record_each_default_once(store: TestStore) {
+    async fn concurrent_starts_record_each_default_once(store: TestStore) {
         let other = store.open_again().await;
         let sovereign = sovereign();
         let (one, two) = tokio::join!(store.sync_defaults(&sovereign, now()), other.sync_defaults(&sovereign, now()));
@@ -299,7 +299,7 @@ contract! {
     }
 
     #[test]
-    async fn a_newer_default_that_does_not_fit_beside_the_others_waits_on_record(store: TestStore) {
+    async fn oversized_default_is_recorded_but_not_applied(store: TestStore) {
         let (short, long) = ("precedence", "sovereign-6");
         let room = "Be kind.".len() + text_of(short).chars().count() + "Mine.".len() + 2 * "\n\n".len();
         store.sync_defaults(&limited(short, room), now()).await.unwrap();
@@ -312,7 +312,7 @@ contract! {
     }
 
     #[test]
-    async fn a_build_gets_the_template_and_the_layers_of_one_moment(store: TestStore) {
+    async fn template_and_layers_are_read_as_one_snapshot(store: TestStore) {
         let empty = store.current_texts("sovereign").await.unwrap();
         assert_eq!((empty.template(), empty.layers().count()), (None, 0));
         store.sync_defaults(&sovereign(), now()).await.unwrap();
@@ -330,21 +330,21 @@ contract! {
     }
 
     #[test]
-    async fn whoever_listens_is_told_once_of_new_versions_and_not_of_writes_that_changed_nothing(store: TestStore) {
+    async fn new_versions_are_announced_once(store: TestStore) {
         let mut changes = store.changes();
         update(&store, "6", "Check the runway.").await;
-        assert_eq!(changes.recv().await.unwrap(), Change::Layers);
+        assert_eq!(changes.recv().await.unwrap(), StoreChange::Layers);
         update(&store, "6", "Check the runway.").await;
         store.update_layer(&sovereign(), "1", "x", alice()).await.unwrap_err();
         store.add_template(NewTemplate::new("x", "alice", now())).await.unwrap();
-        assert_eq!(changes.recv().await.unwrap(), Change::Template);
+        assert_eq!(changes.recv().await.unwrap(), StoreChange::Template);
     }
 }
 
 #[test]
-fn a_layer_or_template_that_is_not_what_was_stored_is_not_given_out_and_can_be_replaced() {
+fn damaged_text_is_refused_and_replaceable() {
     on_sqlite(|store| async move {
-        let by = LayerWrite::new(Writer::Owner("alice".to_owned()), now());
+        let by = LayerWrite::new(VersionWriter::Owner("alice".to_owned()), now());
         store.update_layer(&sovereign(), "6", "Check first.", by.clone()).await.unwrap();
         store.add_template(NewTemplate::new("You are kind.", "alice", now())).await.unwrap();
         let database = rusqlite::Connection::open(store.location().path().unwrap()).unwrap();

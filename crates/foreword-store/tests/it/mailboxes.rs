@@ -1,13 +1,13 @@
-//! Inbox and outbox: nothing is lost on the way in, nothing is answered by halves or twice on the way out.
+//! Inbox and outbox: no message is lost, and no turn is answered twice or partially.
 
 use std::collections::BTreeSet;
 
 use foreword_core::id::{InboxId, OutboxId, TurnId};
-use foreword_core::sender::{HistoryLimits, NotKeptReason, SenderAddress};
-use foreword_store::changes::Change;
+use foreword_core::sender::{HistoryLimits, SenderAddress, SkipReason};
+use foreword_store::changes::StoreChange;
 use foreword_store::error::StoreError;
 use foreword_store::mailboxes::{
-    Finished, FinishedBatch, InboxMessage, NewInboxMessage, NewOutboxMessage, Staged, Unanswered,
+    BatchOutcome, FinishedBatch, InboxMessage, NewInboxMessage, NewOutboxMessage, Staged, Unanswered,
 };
 use foreword_store::store::Store;
 
@@ -61,15 +61,15 @@ async fn stage(store: &Store, messages: &[(&str, &str)]) {
 
 contract! {
     #[test]
-    async fn messages_wait_in_full_and_in_the_order_they_came(store: TestStore) {
+    async fn messages_wait_in_full_and_in_order(store: TestStore) {
         let long = "long ".repeat(10_000);
         let mut changes = store.changes();
-        // The clock says otherwise, but this is how they came.
+        // Arrival order counts, not the timestamp.
         let late = NewInboxMessage { at: at("2026-11-16T23:00:00Z"), ..message("m-2", "0xABC", &long) };
         let staged = store.stage(late).await.unwrap();
         assert!(matches!(&staged, Staged::New(message) if message.consumed.is_none()), "{staged:?}");
         store.stage(message("m-1", "bob", "zero\0byte")).await.unwrap();
-        assert_eq!(changes.recv().await.unwrap(), Change::Inbox);
+        assert_eq!(changes.recv().await.unwrap(), StoreChange::Inbox);
         let waiting = store.open_again().await.staged(10).await.unwrap();
         assert_eq!(ids(&waiting), ["m-2", "m-1"]);
         assert_eq!((waiting[0].body.as_str(), waiting[0].sender.as_str()), (long.as_str(), "0xabc"));
@@ -78,7 +78,7 @@ contract! {
     }
 
     #[test]
-    async fn the_same_message_again_is_not_a_second_one(store: TestStore) {
+    async fn same_inbox_message_is_stored_once(store: TestStore) {
         let Staged::New(first) = store.stage(message("m-1", "alice", "hello")).await.unwrap() else { panic!("not new") };
         let again = store.stage(message("m-1", "alice", "hello")).await.unwrap();
         assert_eq!(again, Staged::Again(first));
@@ -93,12 +93,12 @@ contract! {
     }
 
     #[test]
-    async fn a_turn_takes_its_messages_answers_and_remembers_in_one_step(store: TestStore) {
+    async fn turn_takes_messages_and_records_replies_atomically(store: TestStore) {
         stage(&store, &[("m-1", "alice"), ("m-2", "mallory"), ("m-3", "alice"), ("m-4", "bob")]).await;
         let long = "x".repeat(2_000);
         let replies = vec![reply("o-1", "alice", Some("m-1"), "hi\0"), reply("o-2", "carol", None, &long)];
         let finished = store.finish_batch(batch("t-1", &["m-1", "m-2", "m-3"], replies)).await.unwrap();
-        let Finished::Now(recorded) = finished else { panic!("{finished:?}") };
+        let BatchOutcome::Now(recorded) = finished else { panic!("{finished:?}") };
         assert_eq!(recorded.admitted, [address("alice")]);
         assert_eq!(ids(&store.staged(10).await.unwrap()), ["m-4"]);
         let consumed = store.inbox_message(&inbox("m-2")).await.unwrap().consumed;
@@ -107,7 +107,7 @@ contract! {
         assert_eq!(waiting.iter().map(|message| message.id.as_str()).collect::<Vec<_>>(), ["o-1", "o-2"]);
         assert_eq!((waiting[0].body.as_str(), waiting[0].in_reply_to.clone()), ("hi\u{FFFD}", Some(inbox("m-1"))));
         assert_eq!(waiting[1].body, long);
-        // Alice got one answer; whoever got none has no history.
+        // Alice got one answer; senders without an answer have no history.
         let senders = BTreeSet::from(["alice", "mallory", "carol"].map(address));
         let recent = store.recent_exchanges(&senders, 5).await.unwrap();
         assert_eq!(recent.len(), 1);
@@ -116,21 +116,21 @@ contract! {
     }
 
     #[test]
-    async fn a_turn_that_finishes_again_answers_nobody_twice(store: TestStore) {
+    async fn repeated_finish_replies_only_once(store: TestStore) {
         stage(&store, &[("m-1", "alice"), ("m-2", "bob")]).await;
         let first = batch("t-1", &["m-1", "m-2"], vec![reply("o-1", "alice", Some("m-1"), "hi")]);
         store.finish_batch(first.clone()).await.unwrap();
         let history = store.sender(&address("alice")).await.unwrap();
-        assert_eq!(store.finish_batch(first).await.unwrap(), Finished::Before);
-        // It was resumed after a crash, and found other words.
+        assert_eq!(store.finish_batch(first).await.unwrap(), BatchOutcome::Before);
+        // The turn was resumed after a crash and wrote another answer.
         let other = batch("t-1", &["m-1", "m-2"], vec![reply("o-9", "alice", Some("m-1"), "hello")]);
-        assert_eq!(store.finish_batch(other).await.unwrap(), Finished::Before);
+        assert_eq!(store.finish_batch(other).await.unwrap(), BatchOutcome::Before);
         assert_eq!(store.undelivered(10).await.unwrap().len(), 1);
         assert_eq!(store.sender(&address("alice")).await.unwrap(), history);
     }
 
     #[test]
-    async fn a_batch_that_can_not_be_finished_leaves_everything_as_it_was(store: TestStore) {
+    async fn failed_batch_changes_nothing(store: TestStore) {
         stage(&store, &[("m-1", "alice"), ("m-2", "bob"), ("m-3", "carol")]).await;
         store.finish_batch(batch("t-1", &["m-2"], vec![reply("o-1", "bob", Some("m-2"), "hi")])).await.unwrap();
         let answers = || vec![reply("o-2", "alice", Some("m-1"), "hi")];
@@ -149,7 +149,7 @@ contract! {
     }
 
     #[test]
-    async fn of_two_turns_at_once_one_answers(store: TestStore) {
+    async fn concurrent_turns_answer_once(store: TestStore) {
         stage(&store, &[("m-1", "alice"), ("m-2", "bob")]).await;
         let other = store.open_again().await;
         let tasks = ["t-1", "t-2", "t-3", "t-4"].map(|turn| {
@@ -160,7 +160,7 @@ contract! {
         let mut finished = 0;
         for task in tasks {
             match task.await.unwrap() {
-                Ok(Finished::Now(_)) => finished += 1,
+                Ok(BatchOutcome::Now(_)) => finished += 1,
                 Err(StoreError::Taken { .. }) => {}
                 outcome => panic!("{outcome:?}"),
             }
@@ -169,20 +169,20 @@ contract! {
     }
 
     #[test]
-    async fn whoever_is_beyond_the_quota_is_answered_and_the_caller_is_told(store: TestStore) {
+    async fn sender_beyond_quota_is_answered_and_reported(store: TestStore) {
         stage(&store, &[("m-1", "alice"), ("m-2", "bob")]).await;
         let replies = vec![reply("o-1", "alice", Some("m-1"), "hi"), reply("o-2", "bob", Some("m-2"), "hi")];
         let limits = HistoryLimits { new_senders_per_hour: 1, ..HistoryLimits::default() };
         let finished = store.finish_batch(FinishedBatch { limits, ..batch("t-1", &["m-1", "m-2"], replies) }).await.unwrap();
-        let Finished::Now(recorded) = finished else { panic!("{finished:?}") };
+        let BatchOutcome::Now(recorded) = finished else { panic!("{finished:?}") };
         assert_eq!(recorded.not_kept[0].sender, address("bob"));
-        assert_eq!(recorded.not_kept[0].reason, NotKeptReason::TooManyNewSenders);
+        assert_eq!(recorded.not_kept[0].reason, SkipReason::TooManyNewSenders);
         assert_eq!(store.undelivered(10).await.unwrap().len(), 2);
         assert_eq!(store.inbox_message(&inbox("m-2")).await.unwrap().body, "m-2?");
     }
 
     #[test]
-    async fn a_turn_of_its_own_accord_writes_without_having_been_asked(store: TestStore) {
+    async fn turn_can_write_without_a_request(store: TestStore) {
         let own = batch("t-1", &[], vec![reply("o-1", "alice", None, "good morning")]);
         store.finish_batch(own.clone()).await.unwrap();
         store.finish_batch(own).await.unwrap();
@@ -191,7 +191,7 @@ contract! {
     }
 
     #[test]
-    async fn what_was_delivered_is_not_delivered_again(store: TestStore) {
+    async fn delivered_message_is_not_delivered_again(store: TestStore) {
         let replies = vec![reply("o-1", "alice", None, "one"), reply("o-2", "bob", None, "two")];
         store.finish_batch(batch("t-1", &[], replies)).await.unwrap();
         let failed = store.delivery_tried(&outbox("o-1"), None).await.unwrap();

@@ -1,4 +1,4 @@
-//! The contract of the store, held by both engines, and what each has to endure by itself.
+//! The contract of the store on both engines, and tests of each engine.
 
 #[cfg(test)]
 mod backup;
@@ -67,6 +67,6 @@ mod tokens;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]
-mod upgrading;
+mod upgrade;
 #[cfg(test)]
 mod workflow_runs;

@@ -1,4 +1,4 @@
-//! Servers that share a store, and what waits in it.
+//! Nodes that share a store, and the lengths of its queues.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use foreword_store::queues::Queues;
 use foreword_store::store::Store;
 
 use crate::contract::{contract, now};
-use crate::turns::made_up::{begin, begun, conversation, done, say};
+use crate::turns::fixtures::{begin, begun, conversation, done, say};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A node whose own clock is so many seconds ahead.
+/// A node whose clock is `ahead` seconds fast.
 fn node(name: &str, ahead: u64) -> Node {
     Node {
         node: name.parse().unwrap(),
@@ -32,40 +32,40 @@ async fn seen(store: &Store) -> Vec<String> {
 
 contract! {
     #[test]
-    async fn a_node_is_there_until_it_stops_or_is_forgotten(store: TestStore) {
+    async fn node_is_listed_until_it_stops_or_expires(store: TestStore) {
         for name in ["node-b", "node-a", "node-c"] {
-            store.node_is_there(node(name, 0)).await.unwrap();
+            store.register_node(node(name, 0)).await.unwrap();
         }
         assert_eq!(seen(&store).await, ["node-a", "node-b", "node-c"]);
         let again = store.open_again().await.nodes(now(), DAY).await.unwrap();
-        let told = Node { seen_at: again.nodes[0].seen_at, ..node("node-a", 0) };
-        assert_eq!(again.nodes[0], told);
-        store.node_has_stopped(&"node-b".parse().unwrap()).await.unwrap();
-        store.node_has_stopped(&"node-b".parse().unwrap()).await.unwrap();
+        let found = Node { seen_at: again.nodes[0].seen_at, ..node("node-a", 0) };
+        assert_eq!(again.nodes[0], found);
+        store.unregister_node(&"node-b".parse().unwrap()).await.unwrap();
+        store.unregister_node(&"node-b".parse().unwrap()).await.unwrap();
         assert_eq!(seen(&store).await, ["node-a", "node-c"]);
-        assert_eq!(store.forget_nodes(now(), DAY).await.unwrap(), 0);
-        // By a clock that is a moment further, nothing was seen within no time.
+        assert_eq!(store.remove_stale_nodes(now(), DAY).await.unwrap(), 0);
+        // A moment later no node was seen within zero time.
         tokio::time::sleep(Duration::from_millis(5)).await;
-        assert_eq!(store.forget_nodes(now().plus(DAY), Duration::ZERO).await.unwrap(), 2);
+        assert_eq!(store.remove_stale_nodes(now().plus(DAY), Duration::ZERO).await.unwrap(), 2);
         assert_eq!(seen(&store).await, Vec::<String>::new());
     }
 
     #[test]
-    async fn a_node_was_seen_by_the_clock_it_is_compared_with(store: TestStore) {
-        store.node_is_there(node("node-a", 0)).await.unwrap();
-        // A machine whose clock is hours ahead asks. A file has no clock: there is one machine, and it is believed.
+    async fn heartbeats_use_the_stores_clock(store: TestStore) {
+        store.register_node(node("node-a", 0)).await.unwrap();
+        // The caller's clock is hours fast. SQLite has no clock and trusts its one machine.
         let ahead = now().plus(Duration::from_secs(3 * 60 * 60));
-        let told = store.nodes(ahead, DAY).await.unwrap();
-        let silent = told.now.since(told.nodes[0].seen_at);
+        let found = store.nodes(ahead, DAY).await.unwrap();
+        let silent = found.now.since(found.nodes[0].seen_at);
         if store.location().path().is_some() {
-            assert_eq!((told.now, silent), (ahead, Duration::from_secs(3 * 60 * 60)));
+            assert_eq!((found.now, silent), (ahead, Duration::from_secs(3 * 60 * 60)));
         } else {
-            assert!(silent < Duration::from_secs(60), "{told:?}");
+            assert!(silent < Duration::from_secs(60), "{found:?}");
         }
     }
 
     #[test]
-    async fn what_waits_is_counted_and_what_is_done_is_not(store: TestStore) {
+    async fn queues_count_pending_items_only(store: TestStore) {
         assert_eq!(store.queues().await.unwrap(), Queues::default());
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;

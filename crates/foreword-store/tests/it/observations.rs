@@ -7,11 +7,11 @@ use foreword_prompt::trust::Trust;
 use foreword_store::conversations::NewConversation;
 use foreword_store::error::StoreError;
 use foreword_store::observations::Observation;
-use foreword_store::turns::{Begin, BeginTurn, Take};
+use foreword_store::turns::{BeginOutcome, BeginTurn, TakeMessages};
 
 use crate::contract::{TestStore, contract, now};
 
-/// What is kept at second `second` of the test.
+/// An observation at second `second` of the test.
 fn observation(id: &str, store: MemoryStore, second: u64) -> Observation {
     Observation {
         id: ObservationId::new(id).unwrap(),
@@ -47,7 +47,7 @@ fn ids(observations: &[Observation]) -> Vec<&str> {
 
 contract! {
     #[test]
-    async fn what_is_remembered_is_read_as_it_was_written(store: TestStore) {
+    async fn observations_round_trip(store: TestStore) {
         let written = observation("o-1", MemoryStore::Shared, 0);
         assert!(store.add_observation(written.clone()).await.unwrap());
         let other = Observation { text: "Bob likes coffee.".to_owned(), ..written.clone() };
@@ -58,7 +58,7 @@ contract! {
     }
 
     #[test]
-    async fn only_the_stores_that_are_permitted_are_seen(store: TestStore) {
+    async fn only_permitted_memory_stores_are_read(store: TestStore) {
         five(&store).await;
         let table = [
             (Trust::Public, vec![], vec![]),
@@ -79,15 +79,15 @@ contract! {
             let secret = store.observation(&"p-1".parse().unwrap(), &permitted).await;
             assert_eq!(secret.is_ok(), trust == Trust::Full, "{trust}");
         }
-        // One that may not be seen looks like one that is not there.
+        // A hidden observation looks like a missing one.
         let hidden = store.observation(&"p-1".parse().unwrap(), &[MemoryStore::Social]).await.unwrap_err();
         assert!(matches!(hidden, StoreError::NotFound { what: "observation", .. }), "{hidden}");
     }
 
     #[test]
-    async fn the_newest_come_first_and_page_by_page(store: TestStore) {
+    async fn newest_are_first_and_paginated(store: TestStore) {
         five(&store).await;
-        // Named twice, a store is still seen once.
+        // A store named twice is read once.
         let stores = [MemoryStore::Social, MemoryStore::Private, MemoryStore::Shared, MemoryStore::Private];
         let mut seen = Vec::new();
         let mut last: Option<Observation> = None;
@@ -102,7 +102,7 @@ contract! {
     }
 
     #[test]
-    async fn what_was_learnt_in_a_conversation_outlives_it(store: TestStore) {
+    async fn observation_outlives_its_conversation(store: TestStore) {
         let id = ConversationId::new("c-1").unwrap();
         store.create_conversation(NewConversation::new(id.clone(), "assistant", "direct", now())).await.unwrap();
         let begin = BeginTurn {
@@ -110,11 +110,11 @@ contract! {
             conversation: id.clone(),
             node: "node-a".parse().unwrap(),
             trust: Trust::Full,
-            take: Take::Nothing,
+            take: TakeMessages::Nothing,
             lease: Duration::from_secs(60),
             now: now(),
         };
-        let Begin::Begun(begun) = store.begin_turn(begin).await.unwrap() else { panic!("not begun") };
+        let BeginOutcome::Begun(begun) = store.begin_turn(begin).await.unwrap() else { panic!("not begun") };
         let turn = Some(begun.hold.turn);
         let linked = |name| Observation {
             conversation: Some(id.clone()),
@@ -128,7 +128,7 @@ contract! {
         assert!(store.delete_conversation(&id).await.unwrap());
         let forgotten = |name| Observation { conversation: None, turn: None, ..linked(name) };
         assert_eq!(find("o-1").await, forgotten("o-1"));
-        // Remembered a moment too late, it is remembered all the same.
+        // An observation that arrives after the deletion is stored too.
         store.add_observation(linked("o-2")).await.unwrap();
         assert_eq!(find("o-2").await, forgotten("o-2"));
     }

@@ -1,10 +1,9 @@
-//! What the store endures on Postgres by itself: servers that restart, connections that are cut or go silent, answers
-//! that never come, and whatever an address can get wrong.
+//! Faults of Postgres: restarts, lost and silent connections, missing responses, and invalid addresses.
 
 mod lost_connections;
-mod opening;
+mod open;
 mod proxy;
-mod refusals;
 mod same_tables;
 mod server;
+mod server_errors;
 mod tls;

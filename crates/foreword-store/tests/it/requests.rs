@@ -18,35 +18,35 @@ fn request(thread: &str, at: Timestamp, shape: &str) -> LastRequest {
 
 contract! {
     #[test]
-    async fn the_last_request_of_a_conversation_takes_the_place_of_the_one_before(store: TestStore) {
+    async fn last_request_replaces_the_previous_one(store: TestStore) {
         assert_eq!(store.last_request("c-1").await.unwrap(), None);
-        store.remember_request(&request("c-1", now(), "one")).await.unwrap();
-        store.remember_request(&request("c-2", now(), "other")).await.unwrap();
-        store.remember_request(&request("c-1", later(1), "two")).await.unwrap();
+        store.save_request(&request("c-1", now(), "one")).await.unwrap();
+        store.save_request(&request("c-2", now(), "other")).await.unwrap();
+        store.save_request(&request("c-1", later(1), "two")).await.unwrap();
         let again = store.open_again().await;
         assert_eq!(again.last_request("c-1").await.unwrap(), Some(request("c-1", later(1), "two")));
         assert_eq!(again.last_request("c-2").await.unwrap(), Some(request("c-2", now(), "other")));
     }
 
     #[test]
-    async fn a_request_that_another_node_sent_later_stays(store: TestStore) {
-        store.remember_request(&request("c-1", later(5), "late")).await.unwrap();
-        store.remember_request(&request("c-1", now(), "early")).await.unwrap();
+    async fn later_request_of_another_node_stays(store: TestStore) {
+        store.save_request(&request("c-1", later(5), "late")).await.unwrap();
+        store.save_request(&request("c-1", now(), "early")).await.unwrap();
         assert_eq!(store.last_request("c-1").await.unwrap().unwrap().shape, "late");
     }
 
     #[test]
-    async fn the_first_to_ask_brings_the_key_and_everybody_else_gets_that(store: TestStore) {
+    async fn first_caller_sets_the_shape_key(store: TestStore) {
         assert_eq!(store.shape_key("aa", now()).await.unwrap(), "aa");
         assert_eq!(store.open_again().await.shape_key("bb", later(1)).await.unwrap(), "aa");
     }
 
     #[test]
-    async fn what_was_sent_long_ago_is_forgotten(store: TestStore) {
+    async fn old_requests_are_pruned(store: TestStore) {
         for (thread, at) in [("c-1", now()), ("c-2", later(10)), ("c-3", later(20))] {
-            store.remember_request(&request(thread, at, "x")).await.unwrap();
+            store.save_request(&request(thread, at, "x")).await.unwrap();
         }
-        assert_eq!(store.forget_requests(later(15)).await.unwrap(), 2);
+        assert_eq!(store.prune_requests(later(15)).await.unwrap(), 2);
         assert_eq!(store.last_request("c-1").await.unwrap(), None);
         assert!(store.last_request("c-3").await.unwrap().is_some());
     }

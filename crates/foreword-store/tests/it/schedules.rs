@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use foreword_core::schedule::{Ended, FiringOutcome, Timing};
+use foreword_core::schedule::{FiringEnd, FiringOutcome, Timing};
 use foreword_core::timestamp::Timestamp;
 use foreword_store::error::StoreError;
 use foreword_store::messages::IdempotencyKey;
 use foreword_store::schedules::{
-    ClaimFiring, FinishFiring, Finished, Firing, FiringPlace, NewSchedule, Schedule, TakeFirings,
+    ClaimFiring, FinishFiring, FinishedFiring, Firing, FiringLinks, NewSchedule, StoredSchedule, TakeFirings,
 };
 use foreword_store::store::Store;
 
@@ -23,7 +23,7 @@ fn timing(cron: &str) -> Timing {
     Timing { cron: cron.to_owned(), time_zone: "Europe/Berlin".to_owned(), enabled: true }
 }
 
-async fn put(store: &Store, name: &str, cron: &str, next: Timestamp) -> Schedule {
+async fn put(store: &Store, name: &str, cron: &str, next: Timestamp) -> StoredSchedule {
     let new =
         NewSchedule { name: name.to_owned(), timing: timing(cron), next_fire_at: Some(next), at: now() };
     store.put_schedule(new).await.unwrap()
@@ -40,20 +40,20 @@ fn claim(name: &str, due_at: Timestamp, next: Timestamp) -> ClaimFiring {
     }
 }
 
-fn done() -> Ended {
-    Ended::Done { note: None }
+fn done() -> FiringEnd {
+    FiringEnd::Done { note: None }
 }
 
-fn failed(error: &str) -> Ended {
-    Ended::Failed { error: error.to_owned() }
+fn failed(error: &str) -> FiringEnd {
+    FiringEnd::Failed { error: error.to_owned() }
 }
 
-async fn finish(store: &Store, due_at: Timestamp, end: Ended) -> Result<Finished, StoreError> {
-    let (schedule, place) = ("digest".to_owned(), FiringPlace::default());
-    store.finish_firing(FinishFiring { schedule, due_at, end, place, now: now() }).await
+async fn finish(store: &Store, due_at: Timestamp, end: FiringEnd) -> Result<FinishedFiring, StoreError> {
+    let (schedule, links) = ("digest".to_owned(), FiringLinks::default());
+    store.finish_firing(FinishFiring { schedule, due_at, end, links, now: now() }).await
 }
 
-/// What is due now.
+/// The due schedules.
 async fn due(store: &Store) -> Vec<String> {
     let all = store.schedules().await.unwrap();
     let due = all.into_iter().filter(|schedule| schedule.next_fire_at.is_some_and(|next| next <= now()));
@@ -66,13 +66,13 @@ async fn take(store: &Store, node: &str, later: u64) -> Vec<Firing> {
     store.take_firings(TakeFirings { node: node.parse().unwrap(), lease, now }).await.unwrap()
 }
 
-fn names(schedules: &[Schedule]) -> Vec<&str> {
+fn names(schedules: &[StoredSchedule]) -> Vec<&str> {
     schedules.iter().map(|schedule| schedule.name.as_str()).collect()
 }
 
 contract! {
     #[test]
-    async fn what_is_due_is_what_is_enabled_and_whose_time_has_come(store: TestStore) {
+    async fn enabled_schedules_are_due_on_time(store: TestStore) {
         put(&store, "later", "0 3 * * *", future()).await;
         put(&store, "second", "0 4 * * *", past(2)).await;
         put(&store, "first", "0 5 * * *", past(1)).await;
@@ -84,9 +84,9 @@ contract! {
     }
 
     #[test]
-    async fn a_firing_that_was_missed_is_still_due_after_a_start_and_a_changed_schedule_begins_anew(store: TestStore) {
+    async fn missed_firing_stays_due_and_changed_schedule_restarts(store: TestStore) {
         put(&store, "digest", "0 3 * * *", past(1)).await;
-        // The node starts again and computes the next time from now on.
+        // The node restarts and computes the next time.
         let kept = put(&store, "digest", "0 3 * * *", future()).await;
         assert_eq!(kept.next_fire_at, Some(past(1)));
         let changed = put(&store, "digest", "0 4 * * *", future()).await;
@@ -95,7 +95,7 @@ contract! {
     }
 
     #[test]
-    async fn of_all_nodes_that_want_a_firing_one_gets_it(store: TestStore) {
+    async fn concurrent_claims_of_a_firing_have_one_winner(store: TestStore) {
         put(&store, "digest", "* * * * *", past(0)).await;
         let nodes = [store.open_again().await, store.open_again().await];
         for round in 0..5 {
@@ -119,17 +119,17 @@ contract! {
     }
 
     #[test]
-    async fn a_firing_is_never_had_twice_even_if_it_becomes_due_again(store: TestStore) {
+    async fn firing_is_never_claimed_twice(store: TestStore) {
         put(&store, "digest", "0 3 * * *", past(1)).await;
         assert!(store.claim_firing(claim("digest", past(1), past(5))).await.unwrap().is_some());
-        // The clock has jumped back, and somebody has changed the schedule there and back.
+        // The clock has jumped back, and the schedule was changed twice.
         put(&store, "digest", "0 4 * * *", past(1)).await;
         assert_eq!(store.claim_firing(claim("digest", past(1), past(5))).await.unwrap(), None);
         assert_eq!(store.schedules().await.unwrap()[0].next_fire_at, Some(past(5)), "not due for ever");
     }
 
     #[test]
-    async fn what_is_not_due_can_not_be_claimed(store: TestStore) {
+    async fn only_due_firings_can_be_claimed(store: TestStore) {
         put(&store, "digest", "0 3 * * *", past(3)).await;
         for minute in [2, 4] {
             assert_eq!(store.claim_firing(claim("digest", past(minute), past(9))).await.unwrap(), None);
@@ -154,11 +154,11 @@ contract! {
         for (minute, error) in [(0, Some("no answer")), (1, Some("no answer")), (2, None), (3, Some("again"))] {
             store.claim_firing(claim("digest", past(minute), past(minute + 1))).await.unwrap().unwrap();
             let end = error.map_or_else(done, failed);
-            let Finished { schedule, first } = finish(&store, past(minute), end).await.unwrap();
+            let FinishedFiring { schedule, first } = finish(&store, past(minute), end).await.unwrap();
             assert!(first);
-            // The first word stands.
+            // The first result counts.
             let again = finish(&store, past(minute), done()).await.unwrap();
-            assert_eq!(again, Finished { schedule: schedule.clone(), first: false });
+            assert_eq!(again, FinishedFiring { schedule: schedule.clone(), first: false });
             counted.push((schedule.record.consecutive_failures, schedule.record.last_error));
         }
         let bad = |count, error: &str| (count, Some(error.to_owned()));
@@ -172,7 +172,7 @@ contract! {
     }
 
     #[test]
-    async fn firings_whose_node_has_died_are_taken_over_once_and_those_of_the_living_are_not(store: TestStore) {
+    async fn firings_of_dead_nodes_are_taken_over_once(store: TestStore) {
         put(&store, "digest", "* * * * *", past(0)).await;
         store.claim_firing(claim("digest", past(0), past(1))).await.unwrap().unwrap();
         store.claim_firing(claim("digest", past(1), past(2))).await.unwrap().unwrap();
@@ -180,7 +180,7 @@ contract! {
         assert_eq!(take(&store, "node-b", 0).await, [], "its node has just claimed it");
         tokio::time::sleep(Duration::from_millis(250)).await;
         let held = vec![("digest".to_owned(), past(0))];
-        store.hold_firings(&"node-a".parse().unwrap(), held, now().plus(Duration::from_secs(1))).await.unwrap();
+        store.renew_firings(&"node-a".parse().unwrap(), held, now().plus(Duration::from_secs(1))).await.unwrap();
         let others = take(&store, "node-b", 1).await;
         assert_eq!(others.iter().map(|firing| firing.due_at).collect::<Vec<_>>(), [past(1)], "its node lives, and is not at this one");
         finish(&store, past(1), done()).await.unwrap();
@@ -188,25 +188,25 @@ contract! {
         let taken = take(&store, "node-b", 2).await;
         assert_eq!(taken.iter().map(|firing| (firing.due_at, firing.node.as_str())).collect::<Vec<_>>(), [(past(0), "node-b")]);
         assert_eq!(take(&store, "node-c", 2).await, [], "somebody else has it now");
-        // Whoever gives it up need not be waited for.
-        store.leave_firings(&"node-b".parse().unwrap()).await.unwrap();
+        // A released firing can be taken over at once.
+        store.release_firings(&"node-b".parse().unwrap()).await.unwrap();
         assert_eq!(take(&store, "node-c", 2).await.len(), 1);
         finish(&store, past(0), done()).await.unwrap();
         assert_eq!((take(&store, "node-d", 9).await, store.unfinished_firings().await.unwrap()), (vec![], vec![]));
     }
 
     #[test]
-    async fn what_is_said_of_an_older_firing_does_not_hide_a_newer_one(store: TestStore) {
+    async fn older_result_does_not_hide_a_newer_one(store: TestStore) {
         put(&store, "digest", "* * * * *", past(0)).await;
         store.claim_firing(claim("digest", past(0), past(1))).await.unwrap().unwrap();
         store.claim_firing(claim("digest", past(1), past(2))).await.unwrap().unwrap();
         finish(&store, past(1), done()).await.unwrap();
-        let Finished { schedule, .. } = finish(&store, past(0), failed("its node died")).await.unwrap();
+        let FinishedFiring { schedule, .. } = finish(&store, past(0), failed("its node died")).await.unwrap();
         assert_eq!((schedule.record.last_due_at, schedule.record.consecutive_failures), (Some(past(1)), 0));
     }
 
     #[test]
-    async fn a_missed_firing_can_be_claimed_as_skipped_and_a_batch_is_claimed_whole(store: TestStore) {
+    async fn missed_firing_can_be_claimed_as_skipped(store: TestStore) {
         for name in ["a", "b", "digest"] {
             put(&store, name, "* * * * *", past(0)).await;
         }
@@ -225,28 +225,28 @@ contract! {
     }
 
     #[test]
-    async fn a_firing_that_somebody_asks_for_leaves_the_next_one_alone_and_says_where_it_happened(store: TestStore) {
+    async fn firing_on_request_keeps_the_next_one(store: TestStore) {
         put(&store, "digest", "* * * * *", future()).await;
         let node = || "node-a".parse().unwrap();
         let firing = store.begin_firing("digest", node(), now()).await.unwrap().unwrap();
         assert_eq!(store.begin_firing("digest", node(), now()).await.unwrap(), None, "not twice in a moment");
         store.begin_firing("nothing", node(), now()).await.unwrap_err();
-        let place = FiringPlace {
+        let links = FiringLinks {
             conversation: Some("schedule-digest".parse().unwrap()),
             message: Some("m-1".parse().unwrap()),
             run: Some("r-1".parse().unwrap()),
         };
         let schedule = "digest".to_owned();
-        let end = Ended::Done { note: Some("all well".to_owned()) };
-        let finish = FinishFiring { schedule, due_at: firing.due_at, end, place: place.clone(), now: now() };
+        let end = FiringEnd::Done { note: Some("all well".to_owned()) };
+        let finish = FinishFiring { schedule, due_at: firing.due_at, end, links: links.clone(), now: now() };
         store.finish_firing(finish).await.unwrap();
         let stored = store.firings("digest", 1).await.unwrap().remove(0);
-        assert_eq!((stored.place, stored.outcome, stored.note.as_deref()), (place, Some(FiringOutcome::Done), Some("all well")));
+        assert_eq!((stored.links, stored.outcome, stored.note.as_deref()), (links, Some(FiringOutcome::Done), Some("all well")));
         assert_eq!(store.schedules().await.unwrap()[0].next_fire_at, Some(future()));
     }
 
     #[test]
-    async fn what_a_wrong_clock_put_off_is_pulled_back_but_never_to_a_time_it_has_fired_at(store: TestStore) {
+    async fn pull_back_skips_times_already_fired(store: TestStore) {
         put(&store, "digest", "* * * * *", past(1)).await;
         store.claim_firing(claim("digest", past(1), future())).await.unwrap().unwrap();
         let candidates = || vec![past(1), past(2)];
@@ -257,13 +257,13 @@ contract! {
     }
 
     #[test]
-    async fn a_message_is_found_by_what_its_sender_called_it(store: TestStore) {
+    async fn message_is_found_by_its_key(store: TestStore) {
         let key = IdempotencyKey { scope: "schedule".to_owned(), key: "digest".to_owned() };
         assert_eq!(store.message_of(key).await.unwrap(), None);
     }
 
     #[test]
-    async fn a_schedule_that_is_no_longer_configured_is_disabled_and_keeps_its_history(store: TestStore) {
+    async fn removed_schedule_is_disabled_with_history(store: TestStore) {
         put(&store, "digest", "0 3 * * *", past(0)).await;
         put(&store, "backup", "0 4 * * *", past(0)).await;
         store.claim_firing(claim("digest", past(0), past(1))).await.unwrap().unwrap();
@@ -277,7 +277,7 @@ contract! {
         let digest = store.schedules().await.unwrap().remove(1);
         assert_eq!((digest.timing.enabled, digest.next_fire_at, digest.record.consecutive_failures), (false, None, 1));
         assert_eq!(store.firings("digest", 9).await.unwrap().len(), 1);
-        // Configured again, it goes on from now.
+        // Once configured again, it continues from now.
         let again = put(&store, "digest", "0 3 * * *", future()).await;
         assert_eq!((again.next_fire_at, again.record.consecutive_failures), (Some(future()), 1));
     }

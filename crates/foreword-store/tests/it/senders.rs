@@ -1,12 +1,12 @@
-//! The history of senders: what is kept, what is cut, who has to go, and who never does.
+//! The history of senders: limits, shortening, and eviction.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use foreword_core::id::{InboxId, TurnId};
-use foreword_core::sender::{Exchange, HistoryLimits, NotKept, NotKeptReason, SenderAddress};
+use foreword_core::sender::{HistoryLimits, SenderAddress, SenderExchange, SkipReason, SkippedSender};
 use foreword_core::timestamp::Timestamp;
-use foreword_store::senders::{Recorded, TurnExchanges};
+use foreword_store::senders::{RecordedExchanges, TurnExchanges};
 use foreword_store::store::Store;
 
 use crate::contract::{contract, now};
@@ -19,8 +19,8 @@ fn minute(minutes: u64) -> Timestamp {
     now().plus(Duration::from_secs(minutes * 60))
 }
 
-fn exchange(id: &str, sender: &str, at: Timestamp) -> Exchange {
-    Exchange {
+fn exchange(id: &str, sender: &str, at: Timestamp) -> SenderExchange {
+    SenderExchange {
         inbox_message: InboxId::new(id).unwrap(),
         sender: address(sender),
         body: format!("{id}?"),
@@ -46,9 +46,9 @@ fn names(senders: &[SenderAddress]) -> Vec<&str> {
 
 contract! {
     #[test]
-    async fn an_exchange_is_kept_under_one_spelling_of_its_sender(store: TestStore) {
+    async fn sender_address_is_normalised(store: TestStore) {
         let first = exchange("m-1", " 0xABCDEF ", minute(0));
-        let second = Exchange { reply: None, ..exchange("m-2", "0xabcdef", minute(1)) };
+        let second = SenderExchange { reply: None, ..exchange("m-2", "0xabcdef", minute(1)) };
         store.record_exchanges(TurnExchanges::new(vec![first.clone()], minute(0))).await.unwrap();
         store.record_exchanges(TurnExchanges::new(vec![second.clone()], minute(1))).await.unwrap();
         let history = store.open_again().await.sender(&address("0XABCdef")).await.unwrap().unwrap();
@@ -59,20 +59,20 @@ contract! {
     }
 
     #[test]
-    async fn the_same_exchange_again_changes_nothing(store: TestStore) {
+    async fn repeated_exchange_changes_nothing(store: TestStore) {
         let batch = turn(&["alice", "bob"], minute(0));
         let first = store.record_exchanges(batch.clone()).await.unwrap();
         assert_eq!(names(&first.admitted), ["alice", "bob"]);
         let before = store.sender(&address("alice")).await.unwrap();
         let again = TurnExchanges { at: minute(9), ..batch };
-        assert_eq!(store.record_exchanges(again.clone()).await.unwrap(), Recorded::default());
+        assert_eq!(store.record_exchanges(again.clone()).await.unwrap(), RecordedExchanges::default());
         let twice = TurnExchanges { exchanges: [again.exchanges.clone(), again.exchanges].concat(), ..turn(&[], minute(9)) };
-        assert_eq!(store.record_exchanges(twice).await.unwrap(), Recorded::default());
+        assert_eq!(store.record_exchanges(twice).await.unwrap(), RecordedExchanges::default());
         assert_eq!(store.sender(&address("alice")).await.unwrap(), before);
     }
 
     #[test]
-    async fn only_the_newest_exchanges_of_a_sender_are_kept(store: TestStore) {
+    async fn only_the_newest_exchanges_of_a_sender_are_stored(store: TestStore) {
         let exchanges: Vec<_> = (0..25).map(|n| exchange(&format!("m-{n}"), "alice", minute(n))).collect();
         store.record_exchanges(TurnExchanges::new(exchanges[..10].to_vec(), minute(10))).await.unwrap();
         store.record_exchanges(TurnExchanges::new(exchanges[10..].to_vec(), minute(25))).await.unwrap();
@@ -86,8 +86,8 @@ contract! {
     }
 
     #[test]
-    async fn long_texts_are_cut_and_say_so_and_zero_bytes_are_replaced(store: TestStore) {
-        let long = Exchange {
+    async fn long_texts_are_truncated_and_zero_bytes_replaced(store: TestStore) {
+        let long = SenderExchange {
             body: "ä".repeat(501),
             reply: Some(format!("\0{}", "x".repeat(9_999))),
             ..exchange("m-1", "alice", now())
@@ -102,7 +102,7 @@ contract! {
     }
 
     #[test]
-    async fn the_sender_who_was_silent_longest_makes_room(store: TestStore) {
+    async fn longest_inactive_sender_is_evicted(store: TestStore) {
         let limits = HistoryLimits { senders: 3, ..HistoryLimits::default() };
         for (number, name) in ["alice", "bob", "carol"].into_iter().enumerate() {
             store.record_exchanges(turn(&[name], minute(number as u64))).await.unwrap();
@@ -112,26 +112,26 @@ contract! {
         let recorded = store.record_exchanges(new).await.unwrap();
         assert_eq!((names(&recorded.evicted), names(&recorded.admitted)), (vec!["bob"], vec!["dave"]));
         assert_eq!(known(&store).await, ["dave", "alice", "carol"]);
-        // What bob said is gone with him, and his next message is a new beginning.
+        // Bob's history was evicted, and his next message starts a new one.
         assert_eq!(store.sender(&address("bob")).await.unwrap(), None);
         store.record_exchanges(TurnExchanges { limits, ..turn(&["bob"], minute(7)) }).await.unwrap();
         assert_eq!(store.sender(&address("bob")).await.unwrap().unwrap().exchanges.len(), 1);
     }
 
     #[test]
-    async fn nobody_who_takes_part_in_the_turn_is_pushed_out_by_it(store: TestStore) {
+    async fn active_senders_are_not_evicted(store: TestStore) {
         let limits = HistoryLimits { senders: 2, ..HistoryLimits::default() };
         store.record_exchanges(turn(&["alice"], minute(0))).await.unwrap();
         store.record_exchanges(turn(&["bob"], minute(1))).await.unwrap();
         let active = BTreeSet::from([address("alice")]);
         let new = TurnExchanges { limits, active, ..turn(&["bob", "carol"], minute(2)) };
         let recorded = store.record_exchanges(new).await.unwrap();
-        assert_eq!(recorded.not_kept, [NotKept { sender: address("carol"), reason: NotKeptReason::NoRoom }]);
+        assert_eq!(recorded.not_kept, [SkippedSender { sender: address("carol"), reason: SkipReason::NoRoom }]);
         assert_eq!(known(&store).await, ["bob", "alice"]);
     }
 
     #[test]
-    async fn a_burst_of_new_senders_does_not_push_the_others_out(store: TestStore) {
+    async fn burst_of_new_senders_does_not_evict_others(store: TestStore) {
         let limits = HistoryLimits { senders: 10, new_senders_per_hour: 3, ..HistoryLimits::default() };
         let old: Vec<String> = (0..10).map(|number| format!("friend-{number}")).collect();
         let old: Vec<&str> = old.iter().map(String::as_str).collect();
@@ -143,20 +143,20 @@ contract! {
             let recorded =
                 store.record_exchanges(TurnExchanges { limits, ..turn(&strangers, minute(120 + wave)) }).await.unwrap();
             refused += recorded.not_kept.len();
-            assert!(recorded.not_kept.iter().all(|not| not.reason == NotKeptReason::TooManyNewSenders));
+            assert!(recorded.not_kept.iter().all(|not| not.reason == SkipReason::TooManyNewSenders));
         }
         assert_eq!(refused, 97);
         let friends = known(&store).await.iter().filter(|name| name.starts_with("friend")).count();
         assert_eq!(friends, 7);
-        // Friends are still heard, and after an hour the door is open again.
+        // Known senders are still recorded, and after an hour new ones are admitted again.
         let friend = TurnExchanges { limits, ..turn(&["friend-9"], minute(125)) };
-        assert_eq!(store.record_exchanges(friend).await.unwrap(), Recorded::default());
+        assert_eq!(store.record_exchanges(friend).await.unwrap(), RecordedExchanges::default());
         let later = TurnExchanges { limits, ..turn(&["carol"], minute(181)) };
         assert_eq!(names(&store.record_exchanges(later).await.unwrap().admitted), ["carol"]);
     }
 
     #[test]
-    async fn new_senders_count_even_if_they_had_to_go_meanwhile(store: TestStore) {
+    async fn evicted_new_senders_count_as_admissions(store: TestStore) {
         let limits = HistoryLimits { senders: 1, new_senders_per_hour: 2, ..HistoryLimits::default() };
         for (minutes, name, admitted) in [(0, "alice", 1), (1, "bob", 1), (2, "carol", 0), (60, "carol", 1)] {
             let recorded =
@@ -166,17 +166,17 @@ contract! {
     }
 
     #[test]
-    async fn activity_never_goes_backwards(store: TestStore) {
+    async fn sender_activity_never_decreases(store: TestStore) {
         store.record_exchanges(turn(&["alice"], minute(30))).await.unwrap();
         store.record_exchanges(turn(&["alice"], minute(10))).await.unwrap();
         let history = store.sender(&address("alice")).await.unwrap().unwrap();
         assert_eq!(history.sender.last_activity, minute(30));
-        // The order is that of recording, whatever the clock said.
+        // Ordered by recording, not by time.
         assert_eq!(history.exchanges.iter().map(|exchange| exchange.at).collect::<Vec<_>>(), [minute(30), minute(10)]);
     }
 
     #[test]
-    async fn the_last_exchanges_of_the_senders_asked_for_come_oldest_first(store: TestStore) {
+    async fn recent_exchanges_are_returned_oldest_first(store: TestStore) {
         for number in 0..8 {
             store.record_exchanges(turn(&["alice", "bob", "carol"], minute(number))).await.unwrap();
         }
@@ -189,12 +189,12 @@ contract! {
     }
 
     #[test]
-    async fn senders_are_found_by_their_address_and_by_what_was_said_with_them(store: TestStore) {
+    async fn search_finds_senders_by_address_and_exchanges(store: TestStore) {
         let said = [("0xa11ce", "Is the Ölmühle open?", Some("100% sure.")), ("bob", "Hello.", None), ("b_b", "Hi!", Some("İyi, 日本, Привет"))];
         for (number, (who, body, reply)) in (0_u64..).zip(said) {
             let at = minute(number);
             let (body, reply) = (body.to_owned(), reply.map(str::to_owned));
-            let one = Exchange { body, reply, ..exchange(&format!("m-{number}"), who, at) };
+            let one = SenderExchange { body, reply, ..exchange(&format!("m-{number}"), who, at) };
             store.record_exchanges(TurnExchanges::new(vec![one], at)).await.unwrap();
         }
         let cases: [(&str, &[&str]); 10] = [
@@ -222,8 +222,8 @@ contract! {
     }
 
     #[test]
-    async fn senders_are_listed_by_activity_page_by_page(store: TestStore) {
-        // Some at the same moment: their addresses tell them apart.
+    async fn senders_are_paged_by_activity(store: TestStore) {
+        // Some have the same time and are ordered by address.
         for number in 0..9_u64 {
             store.record_exchanges(turn(&[&format!("sender-{number}")], minute(number / 3))).await.unwrap();
         }
@@ -240,7 +240,7 @@ contract! {
     }
 
     #[test]
-    async fn turns_that_end_at_once_keep_to_the_limits_together(store: TestStore) {
+    async fn concurrent_turns_respect_the_sender_limits(store: TestStore) {
         let limits = HistoryLimits { senders: 4, new_senders_per_hour: 6, exchanges_per_sender: 3, ..HistoryLimits::default() };
         let other = store.open_again().await;
         let tasks: Vec<_> = (0..24_u64)

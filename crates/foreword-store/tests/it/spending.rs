@@ -9,7 +9,7 @@ fn spent(token: &str, dollars: f64) -> (TokenId, Money) {
 
 contract! {
     #[test]
-    async fn what_tokens_spend_on_a_day_adds_up_whoever_writes_it(store: TestStore) {
+    async fn daily_spending_adds_up_across_nodes(store: TestStore) {
         let other = store.open_again().await;
         store.add_spending("2026-11-16", vec![spent("one", 0.5), spent("two", 1.0)]).await.unwrap();
         let all = other.add_spending("2026-11-16", vec![spent("one", 0.25)]).await.unwrap();
@@ -19,7 +19,7 @@ contract! {
     }
 
     #[test]
-    async fn old_days_are_let_go(store: TestStore) {
+    async fn old_days_are_pruned(store: TestStore) {
         for day in 1..=28 {
             for month in [9, 10] {
                 let day = format!("2026-{month:02}-{day:02}");

@@ -1,4 +1,4 @@
-//! What is SQLite's alone: the file, who may read it, whose it is, and several processes at it.
+//! Tests of SQLite alone: the file, its permissions, its owner, and concurrent processes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -32,7 +32,7 @@ fn permissions(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn only_the_owner_may_read_the_file_its_log_and_the_folder_made_for_it() {
+async fn files_and_folder_are_private() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("workspace/.foreword/foreword.db");
     let store = open(&path).await.unwrap();
@@ -44,7 +44,7 @@ async fn only_the_owner_may_read_the_file_its_log_and_the_folder_made_for_it() {
 }
 
 #[tokio::test]
-async fn an_empty_file_is_a_new_database() {
+async fn empty_file_is_a_new_database() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("foreword.db");
     fs::write(&path, "").unwrap();
@@ -54,7 +54,7 @@ async fn an_empty_file_is_a_new_database() {
 }
 
 #[tokio::test]
-async fn a_database_of_another_program_is_refused_and_not_touched() {
+async fn database_of_another_program_is_refused_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let with_tables = "CREATE TABLE templates (version INTEGER); INSERT INTO templates VALUES (1)";
     for (number, sql) in
@@ -71,7 +71,7 @@ async fn a_database_of_another_program_is_refused_and_not_touched() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_version_is_refused_and_not_touched() {
+async fn newer_database_version_is_refused_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("foreword.db");
     open(&path).await.unwrap().close().await.unwrap();
@@ -84,7 +84,7 @@ async fn a_database_of_a_newer_version_is_refused_and_not_touched() {
 }
 
 #[tokio::test]
-async fn readers_and_a_writer_never_wait_for_each_other() {
+async fn readers_and_writer_do_not_block_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("foreword.db");
     let store = open(&path).await.unwrap();
@@ -120,7 +120,7 @@ fn opens_a_new_database_and_adds_a_template() {
 }
 
 #[tokio::test]
-async fn several_processes_that_make_the_same_database_at_once_make_one_and_lose_nothing() {
+async fn concurrent_database_creation_loses_nothing() {
     for _ in 0..4 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".foreword/foreword.db");
@@ -129,7 +129,7 @@ async fn several_processes_that_make_the_same_database_at_once_make_one_and_lose
         let mut children: Vec<_> = (0..6).map(start).collect();
         let mut said: Vec<String> = Vec::new();
         for child in &mut children {
-            said.extend(child::said(child));
+            said.extend(child::output_lines(child));
             assert!(child.wait().unwrap().success(), "{said:?}");
         }
         let store = open(&path).await.unwrap();

@@ -2,17 +2,17 @@ use std::time::Duration;
 
 use foreword_core::id::{CallId, ConversationId};
 use foreword_core::message::NewMessage;
-use foreword_core::turn::Asked;
+use foreword_core::turn::OwnerAnswer;
 use foreword_prompt::trust::Trust;
-use foreword_store::changes::Change;
+use foreword_store::changes::StoreChange;
 use foreword_store::conversations::NewConversation;
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
 use foreword_store::streams::{NewStreamItem, StreamItem};
-use foreword_store::turns::{BeginTurn, Take};
+use foreword_store::turns::{BeginTurn, TakeMessages};
 
 use crate::contract::{contract, now};
-use crate::conversations::said;
+use crate::conversations::new_message;
 
 fn items(words: &[&str]) -> Vec<NewStreamItem> {
     words.iter().map(|word| NewStreamItem { trust: Trust::Inner, item: format!("\"{word}\"") }).collect()
@@ -30,7 +30,7 @@ fn numbers(items: &[StreamItem]) -> Vec<u64> {
 
 contract! {
     #[test]
-    async fn items_are_numbered_from_one_without_gaps(store: TestStore) {
+    async fn stream_items_are_numbered_without_gaps(store: TestStore) {
         let (one, other) = (conversation(&store, "c-1").await, conversation(&store, "c-2").await);
         assert_eq!(store.append_stream(&one, items(&["a", "b"]), now()).await.unwrap(), 1);
         assert_eq!(store.append_stream(&other, items(&["z"]), now()).await.unwrap(), 1);
@@ -44,7 +44,7 @@ contract! {
     }
 
     #[test]
-    async fn writers_at_the_same_time_never_share_a_number(store: TestStore) {
+    async fn concurrent_writers_never_share_a_number(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         let mut writing = tokio::task::JoinSet::new();
         for _ in 0..8 {
@@ -61,36 +61,36 @@ contract! {
     }
 
     #[test]
-    async fn an_item_is_added_only_where_it_was_meant_to_be(store: TestStore) {
+    async fn conditional_append_checks_the_last_number(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         store.append_stream(&id, items(&["a", "b"]), now()).await.unwrap();
         let end = items(&["end"]).remove(0);
-        assert!(!store.append_to_stream_at(&id, (end.clone(), 1), now()).await.unwrap());
-        assert!(store.append_to_stream_at(&id, (end.clone(), 2), now()).await.unwrap());
-        assert!(!store.append_to_stream_at(&id, (end, 2), now()).await.unwrap());
+        assert!(!store.append_to_stream_at(&id, end.clone(), 1, now()).await.unwrap());
+        assert!(store.append_to_stream_at(&id, end.clone(), 2, now()).await.unwrap());
+        assert!(!store.append_to_stream_at(&id, end, 2, now()).await.unwrap());
         assert_eq!(numbers(&store.stream(&id, 0, 9).await.unwrap().items), [1, 2, 3]);
     }
 
     #[test]
-    async fn everybody_who_listens_is_told_how_far_it_has_come(store: TestStore) {
+    async fn stream_appends_are_announced(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         let mut changes = store.changes();
         store.append_stream(&id, items(&["a", "b"]), now()).await.unwrap();
-        // That the conversation was made may be told late.
+        // The notification of the creation may arrive late.
         let mut next = changes.recv().await.unwrap();
-        while next == Change::Conversation(id.clone()) {
+        while next == StoreChange::Conversation(id.clone()) {
             next = changes.recv().await.unwrap();
         }
-        assert_eq!(next, Change::Stream { conversation: id.clone(), last: 2 });
-        store.ask_to_cancel(&id).await.unwrap();
-        assert_eq!(changes.recv().await.unwrap(), Change::Cancel(id.clone()));
-        let (call, answer) = (CallId::new("call_1").unwrap(), Asked::No);
-        store.pass_on_answer(&id, (call.clone(), answer)).await.unwrap();
-        assert_eq!(changes.recv().await.unwrap(), Change::Answer { conversation: id, call, answer });
+        assert_eq!(next, StoreChange::Stream { conversation: id.clone(), last: 2 });
+        store.request_cancel(&id).await.unwrap();
+        assert_eq!(changes.recv().await.unwrap(), StoreChange::Cancel(id.clone()));
+        let (call, answer) = (CallId::new("call_1").unwrap(), OwnerAnswer::No);
+        store.send_answer(&id, call.clone(), answer).await.unwrap();
+        assert_eq!(changes.recv().await.unwrap(), StoreChange::Answer { conversation: id, call, answer });
     }
 
     #[test]
-    async fn a_stream_needs_a_conversation_and_goes_with_it(store: TestStore) {
+    async fn stream_is_deleted_with_its_conversation(store: TestStore) {
         let nowhere = ConversationId::new("c-none").unwrap();
         let error = store.append_stream(&nowhere, items(&["a"]), now()).await.unwrap_err();
         assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
@@ -101,7 +101,7 @@ contract! {
     }
 
     #[test]
-    async fn what_is_old_goes_in_slices_and_the_numbers_go_on(store: TestStore) {
+    async fn pruned_stream_keeps_its_numbers(store: TestStore) {
         let (id, later) = (conversation(&store, "c-1").await, now().plus(Duration::from_secs(60)));
         store.append_stream(&id, items(&["a", "b", "c"]), now()).await.unwrap();
         store.append_stream(&id, items(&["d"]), later).await.unwrap();
@@ -116,7 +116,7 @@ contract! {
     }
 
     #[test]
-    async fn what_belongs_to_a_turn_that_runs_stays(store: TestStore) {
+    async fn running_turns_items_are_not_pruned(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         store.append_stream(&id, items(&["a"]), now()).await.unwrap();
         let begin = BeginTurn {
@@ -124,7 +124,7 @@ contract! {
             conversation: id.clone(),
             node: "node-a".parse().unwrap(),
             trust: Trust::Full,
-            take: Take::Nothing,
+            take: TakeMessages::Nothing,
             lease: Duration::from_secs(30),
             now: now(),
         };
@@ -133,10 +133,10 @@ contract! {
     }
 
     #[test]
-    async fn somebody_has_spoken_where_they_said_something(store: TestStore) {
+    async fn author_with_a_message_has_spoken(store: TestStore) {
         let (id, other) = (conversation(&store, "c-1").await, conversation(&store, "c-2").await);
         assert!(!store.has_spoken(&id, "bob").await.unwrap());
-        let new = NewMessage { author: Some("bob".to_owned()), ..said(&id, "m-1", "hello") };
+        let new = NewMessage { author: Some("bob".to_owned()), ..new_message(&id, "m-1", "hello") };
         store.accept(new, None).await.unwrap();
         assert!(store.has_spoken(&id, "bob").await.unwrap());
         assert!(!store.has_spoken(&id, "bo").await.unwrap());

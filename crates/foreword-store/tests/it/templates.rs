@@ -5,7 +5,7 @@ use crate::contract::{contract, now};
 
 contract! {
     #[test]
-    async fn a_template_is_stored_as_numbered_versions_that_never_change(store: TestStore) {
+    async fn template_versions_are_numbered_and_immutable(store: TestStore) {
         assert_eq!(store.template().await.unwrap(), None);
         let first = store.add_template(NewTemplate::new("You are kind.", "alice", now())).await.unwrap();
         let mut second = NewTemplate::new("You are very kind.", "bob", now());
@@ -18,13 +18,13 @@ contract! {
     }
 
     #[test]
-    async fn the_same_template_again_is_no_new_version(store: TestStore) {
+    async fn same_template_makes_no_new_version(store: TestStore) {
         let first = store.add_template(NewTemplate::new("x", "alice", now())).await.unwrap();
         assert_eq!(store.add_template(NewTemplate::new("x", "bob", now())).await.unwrap(), first);
     }
 
     #[test]
-    async fn a_template_that_replaces_another_version_than_it_thinks_is_refused(store: TestStore) {
+    async fn template_with_a_stale_version_is_refused(store: TestStore) {
         let new = |text: &str, expected| NewTemplate { expected: Some(expected), ..NewTemplate::new(text, "alice", now()) };
         store.add_template(new("one", 0)).await.unwrap();
         let error = store.add_template(new("two", 0)).await.unwrap_err();

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use foreword_core::api_token::{ProxyMode, Scope, TokenHash, TokenLimits};
 use foreword_core::id::TokenId;
-use foreword_store::changes::Change;
+use foreword_store::changes::StoreChange;
 use foreword_store::error::StoreError;
 use foreword_store::tokens::NewToken;
 
@@ -30,7 +30,7 @@ fn new(id: &str) -> NewToken {
 
 contract! {
     #[test]
-    async fn a_token_is_found_by_its_hash_and_by_nothing_else(store: TestStore) {
+    async fn token_is_found_by_its_hash_only(store: TestStore) {
         let added = store.add_token(new("one")).await.unwrap();
         assert_eq!((added.user.as_str(), added.mode), ("alice", Some(ProxyMode::Prepend)));
         assert_eq!(added.scopes, [Scope::Chat, Scope::Assert].into());
@@ -59,7 +59,7 @@ contract! {
     }
 
     #[test]
-    async fn a_token_that_has_expired_opens_nothing(store: TestStore) {
+    async fn expired_token_is_invalid(store: TestStore) {
         let mut short = new("one");
         short.expires_at = Some(now().plus(SECOND));
         store.add_token(short).await.unwrap();
@@ -69,7 +69,7 @@ contract! {
     }
 
     #[test]
-    async fn a_token_that_was_revoked_stays_revoked_since_the_first_time(store: TestStore) {
+    async fn revoking_again_keeps_the_first_time(store: TestStore) {
         let mut changes = store.changes();
         let id = store.add_token(new("one")).await.unwrap().id;
         let first = store.revoke_token(&id, now()).await.unwrap();
@@ -79,14 +79,14 @@ contract! {
             assert_eq!(store.usable_token(&hash("one"), time).await.unwrap(), None);
         }
         for _ in 0..2 {
-            assert_eq!(changes.recv().await.unwrap(), Change::Tokens);
+            assert_eq!(changes.recv().await.unwrap(), StoreChange::Tokens);
         }
         let error = store.revoke_token(&"nothing".parse().unwrap(), now()).await.unwrap_err();
         assert!(matches!(error, StoreError::NotFound { what: "token", .. }), "{error}");
     }
 
     #[test]
-    async fn the_last_use_of_a_token_never_goes_back(store: TestStore) {
+    async fn last_use_of_a_token_never_decreases(store: TestStore) {
         let id = store.add_token(new("one")).await.unwrap().id;
         for (time, expected) in [(now(), now()), (now().plus(SECOND), now().plus(SECOND)), (now(), now().plus(SECOND))] {
             store.touch_token(&id, time).await.unwrap();

@@ -1,26 +1,26 @@
 mod accept;
 mod crash;
-mod listing;
-pub(crate) mod made_up;
-mod openings;
+pub(crate) mod fixtures;
+mod list;
+mod turn_inputs;
 
 use foreword_core::failure::Failure;
 use foreword_core::id::{CallId, TurnId};
 use foreword_core::message::Kind;
 use foreword_core::retry::ErrorCategory;
-use foreword_core::turn_journal::{Outcome, PromptBuilt, Step, ToolResult, TurnState};
+use foreword_core::turn_journal::{JournalStep, Outcome, PromptBuilt, ToolResult, TurnState};
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
-use foreword_store::turns::{Begin, FinishTurn, Hold, NewStep, Take};
+use foreword_store::turns::{BeginOutcome, FinishTurn, NewStep, TakeMessages, TurnLease};
 use serde_json::json;
 
 use crate::contract::{at, contract, now};
-use made_up::{HOUR, answer, begin, begun, conversation, done, message, say, started, step, take_over};
+use fixtures::{HOUR, answer, begin, begun, conversation, done, message, say, started, step, take_over};
 
 contract! {
     #[test]
-    async fn a_turn_takes_up_what_waits_and_ends_with_its_reply(store: TestStore) {
+    async fn turn_takes_pending_messages_and_replies(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         say(&store, &id, "m-2").await;
@@ -40,11 +40,11 @@ contract! {
         let kinds: Vec<&str> = steps.iter().map(|step| step.step.kind()).collect();
         assert_eq!(kinds, ["accepted", "call", "replied"]);
         assert_eq!(again.history(&id).await.unwrap().messages.last(), Some(&reply[0]));
-        assert_eq!(again.begin_turn(begin("t-2", "c-1")).await.unwrap(), Begin::NothingToTake);
+        assert_eq!(again.begin_turn(begin("t-2", "c-1")).await.unwrap(), BeginOutcome::NothingToTake);
     }
 
     #[test]
-    async fn of_all_who_begin_at_once_on_two_nodes_one_gets_the_turn(store: TestStore) {
+    async fn one_of_many_concurrent_callers_begins_the_turn(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         let nodes = [store.open_again().await, store.open_again().await];
         let mut fence = 0;
@@ -58,8 +58,8 @@ contract! {
             let (mut winners, mut busy) = (Vec::new(), Vec::new());
             for task in tasks {
                 match task.await.unwrap() {
-                    Begin::Begun(begun) => winners.push(begun),
-                    Begin::Busy { turn, .. } => busy.push(turn),
+                    BeginOutcome::Begun(begun) => winners.push(begun),
+                    BeginOutcome::Busy { turn, .. } => busy.push(turn),
                     other => panic!("{other:?}"),
                 }
             }
@@ -72,10 +72,10 @@ contract! {
     }
 
     #[test]
-    async fn whoever_was_thought_dead_can_write_nothing_any_more(store: TestStore) {
+    async fn node_presumed_dead_cannot_write(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
-        let old = begun(&store, made_up::dying("t-1", "c-1")).await.hold;
+        let old = begun(&store, fixtures::dying("t-1", "c-1")).await.hold;
         let new = take_over(&store, &old.turn, "node-b").await.unwrap().hold;
         assert!(new.fence > old.fence);
 
@@ -97,20 +97,20 @@ contract! {
     }
 
     #[test]
-    async fn a_turn_that_its_holder_leaves_is_taken_over_at_once_and_no_sooner(store: TestStore) {
+    async fn released_turn_can_be_taken_over_at_once(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
-        let old = begun(&store, made_up::begin("t-1", "c-1")).await.hold;
+        let old = begun(&store, fixtures::begin("t-1", "c-1")).await.hold;
         assert!(take_over(&store, &old.turn, "node-b").await.is_none());
-        store.leave_turn(&old).await.unwrap();
+        store.release_turn(&old).await.unwrap();
         let new = take_over(&store, &old.turn, "node-b").await.unwrap().hold;
-        let error = store.leave_turn(&old).await.unwrap_err();
+        let error = store.release_turn(&old).await.unwrap_err();
         assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
         store.finish_turn(&new, done("c-1", "r-1")).await.unwrap();
     }
 
     #[test]
-    async fn a_step_goes_behind_the_last_one_and_never_over_another(store: TestStore) {
+    async fn step_is_appended_and_never_overwritten(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let hold = begun(&store, begin("t-1", "c-1")).await.hold;
@@ -122,8 +122,8 @@ contract! {
             step(2, started("c-2", true)),
             step(5, answer()),
             step(0, answer()),
-            step(4, Step::Replied { messages: Vec::new() }),
-            step(4, Step::Accepted { messages: Vec::new() }),
+            step(4, JournalStep::Replied { messages: Vec::new() }),
+            step(4, JournalStep::Accepted { messages: Vec::new() }),
         ];
         for new in refused {
             let new = NewStep { saved: Some(json!("half")), ..new };
@@ -134,18 +134,18 @@ contract! {
     }
 
     #[test]
-    async fn a_step_only_a_newer_program_knows_is_kept_as_it_is(store: TestStore) {
+    async fn unknown_step_is_preserved(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let hold = begun(&store, begin("t-1", "c-1")).await.hold;
-        let newer = Step::Other(json!({"kind": "delegated", "to": ["bob"]}));
+        let newer = JournalStep::Other(json!({"kind": "delegated", "to": ["bob"]}));
         store.record_step(&hold, step(2, newer.clone())).await.unwrap();
         store.record_step(&hold, step(2, newer.clone())).await.unwrap();
         assert_eq!(store.journal(&hold.turn).await.unwrap()[1].step, newer);
     }
 
     #[test]
-    async fn a_turn_says_which_prompt_it_was_run_on(store: TestStore) {
+    async fn turn_records_its_prompt(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let hold = begun(&store, begin("t-1", "c-1")).await.hold;
@@ -155,15 +155,15 @@ contract! {
             epoch: 3,
             layer_versions: [("persona".to_owned(), 7)].into(),
         };
-        store.record_step(&hold, step(2, Step::PromptBuilt(prompt.clone()))).await.unwrap();
+        store.record_step(&hold, step(2, JournalStep::PromptBuilt(prompt.clone()))).await.unwrap();
         assert_eq!(store.turn(&hold.turn).await.unwrap().prompt, Some(prompt));
     }
 
     #[test]
-    async fn what_is_needed_to_go_on_is_kept_with_the_step_and_found_by_the_next_node(store: TestStore) {
+    async fn saved_state_reaches_the_next_node(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
-        let hold = begun(&store, made_up::dying("t-1", "c-1")).await.hold;
+        let hold = begun(&store, fixtures::dying("t-1", "c-1")).await.hold;
         let with = |number, saved| NewStep { saved: Some(saved), ..step(number, answer()) };
         store.record_step(&hold, with(2, json!({"at": 2, "zero": "\0"}))).await.unwrap();
         store.record_step(&hold, step(3, answer())).await.unwrap();
@@ -176,35 +176,35 @@ contract! {
     }
 
     #[test]
-    async fn a_turn_takes_the_messages_it_names_and_none_that_another_has(store: TestStore) {
+    async fn turn_takes_only_free_messages(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         conversation(&store, "c-2").await;
         for name in ["m-1", "m-2", "m-3"] {
             say(&store, &id, name).await;
         }
-        let named = |turn, names: &[&str]| made_up::taking(turn, "c-1", names);
+        let named = |turn, names: &[&str]| fixtures::taking(turn, "c-1", names);
         let first = begun(&store, named("t-1", &["m-2"])).await;
         assert_eq!(first.messages.len(), 1);
         assert_eq!(store.pending(&id).await.unwrap().len(), 2);
         store.finish_turn(&first.hold, done("c-1", "r-1")).await.unwrap();
-        assert_eq!(store.begin_turn(named("t-2", &["m-2", "m-9"])).await.unwrap(), Begin::NothingToTake);
-        let stranger = made_up::taking("t-2", "c-2", &["m-1"]);
-        assert_eq!(store.begin_turn(stranger).await.unwrap(), Begin::NothingToTake);
+        assert_eq!(store.begin_turn(named("t-2", &["m-2", "m-9"])).await.unwrap(), BeginOutcome::NothingToTake);
+        let stranger = fixtures::taking("t-2", "c-2", &["m-1"]);
+        assert_eq!(store.begin_turn(stranger).await.unwrap(), BeginOutcome::NothingToTake);
         let second = begun(&store, named("t-2", &["m-3", "m-2", "m-1"])).await;
         let taken: Vec<&str> = second.messages.iter().map(|message| message.message.id.as_str()).collect();
         assert_eq!(taken, ["m-1", "m-3"]);
     }
 
     #[test]
-    async fn a_turn_can_answer_no_message_at_all(store: TestStore) {
+    async fn turn_without_messages_can_begin(store: TestStore) {
         conversation(&store, "c-1").await;
         let mut scheduled = begin("t-1", "c-1");
-        scheduled.take = Take::Nothing;
+        scheduled.take = TakeMessages::Nothing;
         assert_eq!(begun(&store, scheduled).await.messages, []);
     }
 
     #[test]
-    async fn a_turn_begun_again_by_whoever_began_it_is_the_same_turn(store: TestStore) {
+    async fn beginning_a_turn_is_idempotent(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let first = begun(&store, begin("t-1", "c-1")).await;
@@ -221,12 +221,12 @@ contract! {
     }
 
     #[test]
-    async fn a_turn_ends_as_a_whole_or_not_at_all_and_to_end_it_again_is_harmless(store: TestStore) {
+    async fn finishing_a_turn_is_atomic_and_idempotent(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         conversation(&store, "c-2").await;
         say(&store, &id, "m-1").await;
         let hold = begun(&store, begin("t-1", "c-1")).await.hold;
-        // The second message is another conversation's, or has an id that is taken.
+        // The second message belongs to another conversation, or its id exists.
         for bad in [message("c-2", "r-2"), message("c-1", "m-1")] {
             let mut finish = done("c-1", "r-1");
             finish.reply.push(bad);
@@ -244,7 +244,7 @@ contract! {
     }
 
     #[test]
-    async fn a_turn_that_fails_says_why_and_leaves_the_way_free(store: TestStore) {
+    async fn failed_turn_releases_the_conversation(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let hold = begun(&store, begin("t-1", "c-1")).await.hold;
@@ -259,7 +259,7 @@ contract! {
     }
 
     #[test]
-    async fn turns_are_listed_in_their_order_whatever_the_clock_says(store: TestStore) {
+    async fn turns_are_listed_in_order_despite_clock_changes(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         for (number, time) in [(1, "2026-11-16T09:00:00Z"), (2, "2026-11-16T08:00:00Z"), (3, "2026-11-16T08:30:00Z")] {
             say(&store, &id, &format!("m-{number}")).await;
@@ -268,7 +268,7 @@ contract! {
             let hold = begun(&store, new).await.hold;
             store.finish_turn(&hold, done("c-1", &format!("r-{number}"))).await.unwrap();
         }
-        let names = |turns: &[foreword_store::turns::Turn]| -> Vec<String> {
+        let names = |turns: &[foreword_store::turns::StoredTurn]| -> Vec<String> {
             turns.iter().map(|turn| turn.id.to_string()).collect()
         };
         let first = store.turns(&id, None, 2).await.unwrap();
@@ -280,7 +280,7 @@ contract! {
     }
 
     #[test]
-    async fn a_conversation_takes_its_turns_with_it(store: TestStore) {
+    async fn turns_are_deleted_with_their_conversation(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let hold = begun(&store, begin("t-1", "c-1")).await.hold;
@@ -297,14 +297,14 @@ contract! {
     }
 
     #[test]
-    async fn turns_are_found_by_how_their_ids_begin(store: TestStore) {
+    async fn turns_are_found_by_id_prefix(store: TestStore) {
         for (conversation_id, turn) in [("c-1", "t-1%a"), ("c-2", "t-1%b"), ("c-3", "t-2"), ("c-4", "T-1")] {
             let id = conversation(&store, conversation_id).await;
             say(&store, &id, &format!("m-{conversation_id}")).await;
             begun(&store, begin(turn, conversation_id)).await;
         }
         let found = async |beginning: &str, limit| {
-            let found = store.turns_beginning_with(beginning, limit).await.unwrap();
+            let found = store.turns_with_id_prefix(beginning, limit).await.unwrap();
             found.iter().map(|id| id.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(found("t-1", 5).await, ["t-1%b", "t-1%a"]);
@@ -314,19 +314,19 @@ contract! {
     }
 
     #[test]
-    async fn a_tools_result_is_read_as_it_was_given(store: TestStore) {
+    async fn tool_result_round_trips(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
-        let hold: Hold = begun(&store, begin("t-1", "c-1")).await.hold;
+        let hold: TurnLease = begun(&store, begin("t-1", "c-1")).await.hold;
         let call = CallId::new("call-1").unwrap();
         let result = ToolResult { call: call.clone(), content: "a\0b \u{1f600} '\"".to_owned(), is_error: true };
         store.record_step(&hold, step(2, started("call-1", true))).await.unwrap();
-        store.record_step(&hold, step(3, Step::ToolFinished(result.clone()))).await.unwrap();
-        assert_eq!(store.journal(&TurnId::new("t-1").unwrap()).await.unwrap()[2].step, Step::ToolFinished(result));
+        store.record_step(&hold, step(3, JournalStep::ToolFinished(result.clone()))).await.unwrap();
+        assert_eq!(store.journal(&TurnId::new("t-1").unwrap()).await.unwrap()[2].step, JournalStep::ToolFinished(result));
     }
 
     #[test]
-    async fn a_message_that_waits_while_a_turn_is_under_way_is_for_the_next_one(store: TestStore) {
+    async fn message_during_a_turn_waits_for_the_next(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let first = begun(&store, begin("t-1", "c-1")).await;

@@ -8,7 +8,7 @@ use foreword_prompt::text::ContentHash;
 use foreword_store::conversations::NewConversation;
 use foreword_store::error::StoreError;
 use foreword_store::workflow_runs::{
-    FinishRun, ReopenRun, RunFilter, RunHold, RunState, StartRun, StartStep, WorkflowRun,
+    FinishRun, ReopenRun, RunFilter, RunLease, RunState, StartRun, StartStep, WorkflowRun,
 };
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn start(id: &str) -> StartRun {
     }
 }
 
-/// On a node that is thought dead at once, whichever clock counts.
+/// A run whose lease expires at once, by any clock.
 fn dying(id: &str) -> StartRun {
     StartRun { lease: Duration::ZERO, ..start(id) }
 }
@@ -51,13 +51,13 @@ fn ids(runs: &[WorkflowRun]) -> Vec<&str> {
 
 contract! {
     #[test]
-    async fn a_run_keeps_how_far_each_step_came_and_what_it_gave(store: TestStore) {
+    async fn run_records_its_steps(store: TestStore) {
         let hold = store.start_run(start("r-1")).await.unwrap();
         store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
         store.finish_workflow_step(&hold, 1, Ok(json!({"ok": true})), now()).await.unwrap();
         store.start_workflow_step(&hold, StartStep::new(2, "publish"), now()).await.unwrap();
         store.finish_workflow_step(&hold, 2, Err("no network".to_owned().into()), now()).await.unwrap();
-        // The first word stands.
+        // The first result counts.
         store.finish_workflow_step(&hold, 2, Ok(json!(1)), now()).await.unwrap();
         let failed = FinishRun { error: Some("publish failed".to_owned().into()), ..end(Outcome::Failed) };
         store.finish_run(&hold, failed).await.unwrap();
@@ -73,10 +73,10 @@ contract! {
     }
 
     #[test]
-    async fn a_step_goes_behind_the_last_one_and_never_over_another(store: TestStore) {
+    async fn step_is_appended_and_never_overwritten(store: TestStore) {
         let hold = store.start_run(start("r-1")).await.unwrap();
         store.start_workflow_step(&hold, StartStep::new(1, "make"), now()).await.unwrap();
-        // Its file may have changed while nobody ran it: as long as it is not done, its name follows.
+        // The file may have changed since: the name of an unfinished step follows it.
         store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
         assert_eq!(store.workflow_run(&hold.run).await.unwrap().1[0].name, "build");
         store.finish_workflow_step(&hold, 1, Ok(json!("built")), now()).await.unwrap();
@@ -90,7 +90,7 @@ contract! {
     }
 
     #[test]
-    async fn a_run_started_again_by_whoever_started_it_is_the_same_run(store: TestStore) {
+    async fn starting_a_run_is_idempotent(store: TestStore) {
         let hold = store.start_run(start("r-1")).await.unwrap();
         assert_eq!(store.start_run(start("r-1")).await.unwrap(), hold);
         let elsewhere = StartRun { node: "node-b".parse().unwrap(), ..start("r-1") };
@@ -109,7 +109,7 @@ contract! {
     }
 
     #[test]
-    async fn a_run_that_was_cut_off_is_given_to_one_of_all_who_want_it(store: TestStore) {
+    async fn interrupted_run_is_claimed_by_one_node(store: TestStore) {
         let old = store.start_run(dying("r-1")).await.unwrap();
         store.start_run(start("r-2")).await.unwrap();
         store.start_workflow_step(&old, StartStep::new(1, "build"), now()).await.unwrap();
@@ -123,7 +123,7 @@ contract! {
             let name = format!("node-{task}").parse().unwrap();
             tasks.push(tokio::spawn(async move { node.take_over_run(&run, &name, HOUR, now()).await.unwrap() }));
         }
-        let mut taken: Vec<RunHold> = Vec::new();
+        let mut taken: Vec<RunLease> = Vec::new();
         for task in tasks {
             taken.extend(task.await.unwrap());
         }
@@ -136,7 +136,7 @@ contract! {
         ] {
             assert!(matches!(error, StoreError::LeaseLost { what: "run", holder: Some(_), .. }), "{error}");
         }
-        // A step that was started and has not ended is there to be seen.
+        // A step that was started and has not ended is visible.
         let (run, steps) = store.workflow_run(&old.run).await.unwrap();
         assert_eq!((run.state, steps[0].ended_at), (RunState::Running, None));
         store.finish_workflow_step(&taken[0], 1, Ok(json!(1)), now()).await.unwrap();
@@ -144,7 +144,7 @@ contract! {
     }
 
     #[test]
-    async fn runs_are_listed_page_by_page_the_newest_first(store: TestStore) {
+    async fn runs_are_paged_newest_first(store: TestStore) {
         for (number, second) in [(1, 5), (2, 9), (3, 5), (4, 7)] {
             let mut new = start(&format!("r-{number}"));
             new.now = now().plus(Duration::from_secs(second));
@@ -166,7 +166,7 @@ contract! {
     }
 
     #[test]
-    async fn a_failed_run_is_opened_again_with_all_it_gave_and_why_it_failed(store: TestStore) {
+    async fn failed_run_reopens_with_its_outputs(store: TestStore) {
         let hold = store.start_run(start("r-1")).await.unwrap();
         store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
         store.finish_workflow_step(&hold, 1, Ok(json!("built")), now()).await.unwrap();
@@ -195,7 +195,7 @@ contract! {
     }
 
     #[test]
-    async fn a_run_can_go_on_without_a_step_but_not_without_one_it_never_had(store: TestStore) {
+    async fn reopened_run_can_skip_an_existing_step(store: TestStore) {
         let hold = store.start_run(start("r-1")).await.unwrap();
         store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
         store.finish_run(&hold, end(Outcome::Failed)).await.unwrap();
@@ -212,7 +212,7 @@ contract! {
     }
 
     #[test]
-    async fn a_run_outlives_the_conversation_it_was_started_in(store: TestStore) {
+    async fn run_outlives_its_conversation(store: TestStore) {
         let id = ConversationId::new("c-1").unwrap();
         store.create_conversation(NewConversation::new(id.clone(), "assistant", "direct", now())).await.unwrap();
         let hold = store.start_run(StartRun { conversation: Some(id.clone()), ..start("r-1") }).await.unwrap();
@@ -224,9 +224,9 @@ contract! {
     }
 }
 
-/// On Postgres the database's clock counts, which no test can turn back.
+/// On Postgres the database's clock applies, which a test can't change.
 #[test]
-fn the_lease_of_a_run_outlives_a_clock_that_jumps_back_and_no_more() {
+fn run_lease_survives_a_clock_jump() {
     on_sqlite(|store| async move {
         let minute = Duration::from_secs(60);
         store.start_run(StartRun { lease: minute, ..start("r-1") }).await.unwrap();

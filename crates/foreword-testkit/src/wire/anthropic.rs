@@ -1,13 +1,13 @@
-//! Answers in Anthropic's dialect: events of a stream, or one JSON.
+//! Encodes answers in Anthropic's dialect: as a stream of events, or as one JSON body.
 
 use foreword_core::message::Usage;
 use serde_json::{Value, json};
 
-use super::{Asked, pieces, words};
+use super::{RequestFacts, pieces, split_words};
 use crate::reply::{Answer, Ending, Part};
 
-/// The whole answer as one JSON.
-pub(super) fn whole(answer: &Answer, asked: &Asked) -> Value {
+/// The answer as one JSON body.
+pub(super) fn whole(answer: &Answer, asked: &RequestFacts) -> Value {
     let calls = (0..).map(|index| asked.call_id(index));
     let content: Vec<Value> =
         answer.parts.iter().zip(calls).filter_map(|(part, id)| block(part, &id)).collect();
@@ -19,7 +19,7 @@ pub(super) fn whole(answer: &Answer, asked: &Asked) -> Value {
 }
 
 /// The answer as events.
-pub(super) fn events(answer: &Answer, asked: &Asked) -> Vec<Vec<u8>> {
+pub(super) fn events(answer: &Answer, asked: &RequestFacts) -> Vec<Vec<u8>> {
     let mut events = vec![event("message_start", json!({ "message": message(asked) }))];
     events.push(event("ping", json!({})));
     let mut index = 0;
@@ -51,7 +51,7 @@ pub(super) fn events(answer: &Answer, asked: &Asked) -> Vec<Vec<u8>> {
     events
 }
 
-fn message(asked: &Asked) -> Value {
+fn message(asked: &RequestFacts) -> Value {
     json!({
         "id": format!("msg_{}", asked.number), "type": "message", "role": "assistant", "model": asked.model,
         "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage(asked.usage, 1),
@@ -89,11 +89,11 @@ fn block_events(part: &Part, index: usize, id: &str, events: &mut Vec<Vec<u8>>) 
     let (start, deltas): (Value, Vec<Value>) = match part {
         Part::Text(text) => (
             json!({ "type": "text", "text": "" }),
-            words(text).map(|word| json!({ "type": "text_delta", "text": word })).collect(),
+            split_words(text).map(|word| json!({ "type": "text_delta", "text": word })).collect(),
         ),
         Part::Thinking { text, signature } => (
             json!({ "type": "thinking", "thinking": "", "signature": "" }),
-            words(text)
+            split_words(text)
                 .map(|word| json!({ "type": "thinking_delta", "thinking": word }))
                 .chain([json!({ "type": "signature_delta", "signature": signature })])
                 .collect(),

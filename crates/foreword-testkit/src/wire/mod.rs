@@ -1,4 +1,4 @@
-//! Answers as bytes in a dialect. Says what is to be sent and when to rest; sends nothing.
+//! Encodes answers into steps: bytes to send and delays. Sends nothing itself.
 
 mod anthropic;
 mod openai;
@@ -12,25 +12,25 @@ use serde_json::{Value, json};
 use crate::reply::{Answer, Body, Ending};
 use crate::{Received, Reply};
 
-/// What a connection does, step by step.
+/// A step of a connection.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
     Rest(Duration),
     Send(Vec<u8>),
-    /// Waits until the client goes away.
+    /// Waits until the client closes the connection.
     Silence,
     /// Closes the connection.
     HangUp,
 }
 
-/// What is done for a request.
+/// The steps of an answer.
 pub(crate) fn steps(reply: &Reply, request: &Received) -> Vec<Step> {
     let mut steps = Vec::new();
     if !reply.before.is_zero() {
         steps.push(Step::Rest(reply.before));
     }
     let Some(dialect) = request.dialect() else {
-        // What is no conversation is answered as the script has it, word for word.
+        // Raw bodies are sent unchanged, whatever the request is.
         if let Body::Raw(body) = &reply.body {
             return whole(steps, reply.status, &reply.headers, "application/json", body);
         }
@@ -48,7 +48,7 @@ pub(crate) fn steps(reply: &Reply, request: &Received) -> Vec<Step> {
         }
         Body::Raw(body) => stream(&mut steps, reply, vec![body.clone()], &Ending::Complete),
         Body::Answer(answer) => {
-            let asked = Asked::of(request, answer, reply.usage);
+            let asked = RequestFacts::of(request, answer, reply.usage);
             if answer.whole || !asked.stream {
                 let body = match dialect {
                     WireDialect::Anthropic => anthropic::whole(answer, &asked),
@@ -67,8 +67,8 @@ pub(crate) fn steps(reply: &Reply, request: &Received) -> Vec<Step> {
     steps
 }
 
-/// What an answer needs to know of the request.
-pub(crate) struct Asked {
+/// The parts of the request that the answer depends on.
+pub(crate) struct RequestFacts {
     number: usize,
     model: String,
     stream: bool,
@@ -76,7 +76,7 @@ pub(crate) struct Asked {
     usage: Usage,
 }
 
-impl Asked {
+impl RequestFacts {
     fn of(request: &Received, answer: &Answer, usage: Option<Usage>) -> Self {
         let asked = request.json();
         let as_long = |bytes: usize| u64::try_from(bytes / 4 + 1).unwrap_or(u64::MAX);
@@ -132,7 +132,7 @@ fn whole(
     steps
 }
 
-/// A body in chunks: one per event, or as many as the reply wants.
+/// A body in chunks: one per event, or of the configured size.
 fn stream(steps: &mut Vec<Step>, reply: &Reply, events: Vec<Vec<u8>>, ending: &Ending) {
     let mut bytes = head(reply.status, &reply.headers, "text/event-stream");
     bytes.extend_from_slice(b"transfer-encoding: chunked\r\n\r\n");
@@ -171,12 +171,12 @@ fn head(status: u16, headers: &[(String, String)], kind: &str) -> Vec<u8> {
     head.into_bytes()
 }
 
-/// Words with the space behind them, as models send them.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+/// Words with the whitespace after them, like the deltas of models.
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(' ')
 }
 
-/// A text in short pieces.
+/// The text in short pieces.
 fn pieces(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     letters.chunks(9).map(|piece| piece.iter().collect()).collect()

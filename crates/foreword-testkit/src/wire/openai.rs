@@ -1,13 +1,13 @@
-//! Answers in OpenAI's dialect: chunks of a stream, or one JSON.
+//! Encodes answers in OpenAI's dialect: as a stream of chunks, or as one JSON body.
 
 use foreword_core::message::Usage;
 use serde_json::{Value, json};
 
-use super::{Asked, pieces, words};
+use super::{RequestFacts, pieces, split_words};
 use crate::reply::{Answer, Ending, Part};
 
-/// The whole answer as one JSON.
-pub(super) fn whole(answer: &Answer, asked: &Asked) -> Value {
+/// The answer as one JSON body.
+pub(super) fn whole(answer: &Answer, asked: &RequestFacts) -> Value {
     let (mut content, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
     for (at, part) in answer.parts.iter().enumerate() {
         match part {
@@ -34,15 +34,17 @@ pub(super) fn whole(answer: &Answer, asked: &Asked) -> Value {
 }
 
 /// The answer as chunks.
-pub(super) fn events(answer: &Answer, asked: &Asked) -> Vec<Vec<u8>> {
+pub(super) fn events(answer: &Answer, asked: &RequestFacts) -> Vec<Vec<u8>> {
     let delta = |delta: Value| choice(asked, &delta, None);
     let mut events = vec![delta(json!({ "role": "assistant", "content": "" }))];
     let mut index = 0;
     for (at, part) in answer.parts.iter().enumerate() {
         match part {
-            Part::Text(text) => events.extend(words(text).map(|word| delta(json!({ "content": word })))),
+            Part::Text(text) => {
+                events.extend(split_words(text).map(|word| delta(json!({ "content": word }))))
+            }
             Part::Thinking { text, .. } => {
-                events.extend(words(text).map(|word| delta(json!({ "reasoning_content": word }))));
+                events.extend(split_words(text).map(|word| delta(json!({ "reasoning_content": word }))));
             }
             Part::ToolCall { name, arguments } => {
                 let function = json!({ "name": name, "arguments": "" });
@@ -75,20 +77,20 @@ pub(super) fn events(answer: &Answer, asked: &Asked) -> Vec<Vec<u8>> {
     events
 }
 
-fn chunk(asked: &Asked) -> Value {
+fn chunk(asked: &RequestFacts) -> Value {
     json!({
         "id": format!("chatcmpl-{}", asked.number), "object": "chat.completion.chunk", "created": 1_700_000_000,
         "model": asked.model,
     })
 }
 
-fn choice(asked: &Asked, delta: &Value, finish: Option<&str>) -> Vec<u8> {
+fn choice(asked: &RequestFacts, delta: &Value, finish: Option<&str>) -> Vec<u8> {
     let mut chunk = chunk(asked);
     chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
     line(&chunk)
 }
 
-/// OpenAI counts what was cached as part of the prompt.
+/// OpenAI's prompt tokens include cached tokens.
 fn usage(usage: Usage) -> Value {
     let prompt = usage.input + usage.cache_read + usage.cache_write;
     json!({

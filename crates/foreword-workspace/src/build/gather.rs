@@ -1,4 +1,4 @@
-//! Gathers the texts of a plan's layers. Reads only what the plan lets in; decides nothing about trust or size.
+//! Reads the texts of a plan's layers. Reads only what the plan admits; trust and size are decided elsewhere.
 
 use std::sync::Arc;
 
@@ -12,47 +12,48 @@ use foreword_prompt::menu::{MemoryTools, Menu};
 use foreword_prompt::plan::Plan;
 use foreword_prompt::prompt::Warning;
 use foreword_prompt::stored::StoredVersions;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
 use foreword_prompt::turn_text::{TurnContent, TurnText};
 use foreword_prompt::untrusted::{Marker, single_line};
 
-use super::guarded::Guarded;
+use super::guarded::GuardedRead;
 use super::sources::{LayerReads, Sources};
 use crate::error::WorkspaceError;
 use crate::memory_files::{description_of, stated_description_of};
-use crate::request::{Identified, Request, SourcePolicy, ToolsOf};
+use crate::request::{Request, SourcePolicy, ToolsOf};
 use crate::situation_input::situation_report;
 use crate::skills::{Skill, skills_of_user};
 use crate::snapshot::Snapshot;
+use crate::speaker::Principal;
 use crate::workflows::Workflow;
-use crate::workspace::Place;
+use crate::workspace::WorkspaceDir;
 
-/// Why a layer's file is not there for this person; for the owner's eyes only.
+/// Why a layer's file is missing for this user. Shown to the owner only.
 const WITHHELD: &str = "withheld: the file is not for this person";
 
-/// Gathers texts for one request.
+/// Reads the texts for one request.
 pub(super) struct Gatherer<'a> {
     pub(super) snapshot: &'a Snapshot,
-    pub(super) place: &'a Place,
+    pub(super) dir: &'a WorkspaceDir,
     pub(super) request: &'a Request,
-    pub(super) who: &'a Identified<'a>,
+    pub(super) who: &'a Principal,
     tools: &'a [ToolSpec],
-    counter: Counter,
+    counter: Tokenizer,
     pub(super) warnings: Vec<Warning>,
-    /// Whether nothing was gathered that can differ next time under the same snapshot.
+    /// Whether the same snapshot gives the same texts again.
     pub(super) repeatable: bool,
-    /// The stored texts that were taken.
+    /// The versions of the stored texts that were used.
     pub(super) versions: StoredVersions,
-    /// What was read so far, and what failed.
+    /// The sources that were read, and those that failed.
     pub(super) sources: Sources,
-    /// What is read for the layer at work.
+    /// The files read for the current layer.
     pub(super) layer_reads: LayerReads,
 }
 
-/// A text and where it came from.
-pub(super) struct Found {
+/// A layer's text and its source.
+pub(super) struct LayerSource {
     pub(super) content: Content,
     pub(super) kind: &'static str,
     pub(super) origin: Option<Arc<str>>,
@@ -61,17 +62,17 @@ pub(super) struct Found {
 impl<'a> Gatherer<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
-        place: &'a Place,
+        dir: &'a WorkspaceDir,
         request: &'a Request,
-        who: &'a Identified<'a>,
+        who: &'a Principal,
     ) -> Self {
         Self {
             snapshot,
-            place,
+            dir,
             request,
             who,
             tools: &[],
-            counter: Counter::Estimate,
+            counter: Tokenizer::Estimate,
             warnings: Vec::new(),
             repeatable: true,
             versions: StoredVersions::default(),
@@ -84,7 +85,7 @@ impl<'a> Gatherer<'a> {
         Self { tools, ..self }
     }
 
-    pub(super) fn with_counter(self, counter: Counter) -> Self {
+    pub(super) fn with_counter(self, counter: Tokenizer) -> Self {
         Self { counter, ..self }
     }
 
@@ -92,7 +93,7 @@ impl<'a> Gatherer<'a> {
         self.who.trust.effective()
     }
 
-    /// The texts of `plan`.
+    /// Reads the texts of `plan`.
     pub(super) fn gather(&mut self, plan: &Plan) -> Result<Materials, WorkspaceError> {
         let mut materials = Materials::default();
         self.sources.skipped = self.request.sources == SourcePolicy::TurnLayersOnly;
@@ -116,7 +117,7 @@ impl<'a> Gatherer<'a> {
         Ok(materials)
     }
 
-    /// The text of a layer, or why its source failed.
+    /// The text of a layer, or the reason why its source failed.
     pub(super) fn text_of(&mut self, layer: &Layer) -> Result<(Content, Provenance), WorkspaceError> {
         let found = match &layer.source {
             Source::Builtin { name, active_skills } => self.builtin(layer, name, *active_skills),
@@ -128,14 +129,14 @@ impl<'a> Gatherer<'a> {
             Source::Stored { default } => self.stored(layer, default),
             Source::Generated(generated) => plain(self.generated(*generated), "generated", None),
             Source::Files(_) | Source::Dynamic(_) => {
-                plain(Content::Absent("nothing stands for it here".into()), "dynamic", None)
+                plain(Content::Absent("it has no content here".into()), "dynamic", None)
             }
         };
         let from = provenance(found.kind, found.origin);
         Ok((found.content, from))
     }
 
-    pub(super) fn builtin(&self, layer: &Layer, name: &str, active_skills: bool) -> Found {
+    pub(super) fn builtin(&self, layer: &Layer, name: &str, active_skills: bool) -> LayerSource {
         let kind = layer.source.kind();
         let Some(text) = builtin::text(name) else {
             return plain(Content::Absent(format!("there is no built-in text `{name}`")), kind, None);
@@ -168,21 +169,26 @@ impl<'a> Gatherer<'a> {
         file: &FileSource,
     ) -> Result<(Content, Provenance), WorkspaceError> {
         let (content, description) = match self.guarded(Some(&layer.id), &file.path)? {
-            Guarded::Text(text) => {
-                // A layer without room is never text in the prompt, so its first line is not either.
+            GuardedRead::Text(text) => {
+                // A layer with a limit of 0 tokens never becomes text in the prompt, so its first line is not read
+                // either.
                 let never_text = layer.fit.max_tokens == Some(0);
                 let describe = if never_text { stated_description_of } else { description_of };
                 (Content::of_block(&text), describe(&file.path, &text))
             }
-            Guarded::Missing(error) if file.required => return Err(error),
-            Guarded::Missing(_) => (Content::Absent(format!("there is no `{}`", file.path)), String::new()),
-            // Nothing stands in for it either: the built-in text would say that there is something.
-            Guarded::Withheld => return Ok((Content::Absent(WITHHELD.to_owned()), provenance("file", None))),
+            GuardedRead::Missing(error) if file.required => return Err(error),
+            GuardedRead::Missing(_) => {
+                (Content::Absent(format!("there is no `{}`", file.path)), String::new())
+            }
+            // The built-in text is not used either: it would reveal that the file exists.
+            GuardedRead::Withheld => {
+                return Ok((Content::Absent(WITHHELD.to_owned()), provenance("file", None)));
+            }
         };
         Ok(self.with_builtin(layer, file, content, &description))
     }
 
-    /// A file's content merged with the built-in text of its layer.
+    /// Merges a file's content with the built-in text of its layer.
     pub(super) fn with_builtin(
         &mut self,
         layer: &Layer,
@@ -194,7 +200,7 @@ impl<'a> Gatherer<'a> {
         let (content, taken) = merge(content, standing_in.map(|(_, text)| text), layer.merge);
         let identity = matches!(layer.authority, Authority::Policy | Authority::Identity);
         if taken == Taken::Builtin && identity {
-            let message = format!("there is nothing in `{}`; a built-in text stands in", file.path);
+            let message = format!("there is nothing in `{}`; the built-in text is used", file.path);
             self.warnings.push(Warning {
                 code: "fallback",
                 layer: Some(layer.id.clone()),
@@ -207,7 +213,7 @@ impl<'a> Gatherer<'a> {
             _ => self.file_provenance(&self.snapshot.place_of(&file.path), description),
         };
         if layer.fit.overflow == Overflow::HeadTail && !self.has_the_lines_of(&file.path, &content) {
-            // A cut marker that named other lines than the missing ones would be worse than none.
+            // A wrong line number in a truncation marker would be worse than none.
             from.read_path = None;
         }
         (content, from)
@@ -227,12 +233,12 @@ impl<'a> Gatherer<'a> {
             return Ok((Content::Absent("this situation has no overlay".into()), provenance("file", None)));
         };
         match self.guarded(Some(&layer.id), &path)? {
-            Guarded::Text(text) => {
+            GuardedRead::Text(text) => {
                 let from = self.file_provenance(&self.snapshot.place_of(&path), "");
                 Ok((Content::of_block(&text), from))
             }
-            Guarded::Withheld => Ok((Content::Absent(WITHHELD.to_owned()), provenance("file", None))),
-            Guarded::Missing(_) => {
+            GuardedRead::Withheld => Ok((Content::Absent(WITHHELD.to_owned()), provenance("file", None))),
+            GuardedRead::Missing(_) => {
                 let message = format!("the overlay `{path}` is configured, but there is no such file");
                 let layer = Some(layer.id.clone());
                 self.warnings.push(Warning { code: "missing_overlay", layer, message, for_owner: true });
@@ -266,21 +272,21 @@ impl<'a> Gatherer<'a> {
             description: single_line(&workflow.description, 1024).into(),
             parameters: workflow.signature().into_iter().map(Into::into).collect(),
         };
-        let user = self.who.user.map(|user| &*user.name);
+        let user = self.who.user.as_ref().map(|user| &*user.name);
         let may_show = |workflow: &&Workflow| workflow.is_for(self.snapshot, user, self.trust());
         self.snapshot.workflows().items.iter().filter(may_show).map(line).collect()
     }
 
     fn skill_lines(&self) -> Vec<SkillLine> {
-        // A user's own skills say something about the user, so they need the trust that per-user files need.
-        let user = self.who.user.filter(|_| self.trust().permits(Trust::Inner));
+        // A user's own skills reveal something about the user, so they need the same trust as per-user files.
+        let user = self.who.user.as_ref().filter(|_| self.trust().permits(Trust::Inner));
         let own = user.map(|user| self.snapshot.user_skills(&user.name));
         let own = own.as_ref().map_or(&[][..], |own| &own.items);
         let line = |skill: &Skill| SkillLine {
             name: skill.name.as_str().into(),
             description: skill.description.as_str().into(),
         };
-        // A skill that cannot be located is not offered.
+        // A skill whose file cannot be located is left out.
         let may_show = |skill: &&Skill| self.may_show(&skill.path).unwrap_or(false);
         skills_of_user(&self.snapshot.skills().items, own).into_iter().filter(may_show).map(line).collect()
     }
@@ -315,7 +321,7 @@ impl<'a> Gatherer<'a> {
         Provenance {
             kind: "file",
             origin: Some(path.into()),
-            // Only a path that survives escaping can be called as it is written.
+            // Only a path that needs no escaping can be passed to the tool as written.
             read_path: (self.has_tool("memory_get") && single_line(path, usize::MAX) == path)
                 .then(|| path.into()),
             description: description.into(),
@@ -323,8 +329,8 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-pub(super) fn plain(content: Content, kind: &'static str, origin: Option<Arc<str>>) -> Found {
-    Found { content, kind, origin }
+pub(super) fn plain(content: Content, kind: &'static str, origin: Option<Arc<str>>) -> LayerSource {
+    LayerSource { content, kind, origin }
 }
 
 pub(super) fn provenance(kind: &'static str, origin: Option<Arc<str>>) -> Provenance {

@@ -1,5 +1,5 @@
-//! Reads workspace files for one person: the rules are asked of the name that was written, and of the file that the
-//! name leads to, before a byte is read. So neither a link nor a working directory is a way around them.
+//! Reads workspace files for one user. The file rules are checked for the written path and for the path the file really
+//! has, before the file is read. So neither a symbolic link nor a working directory bypasses them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,55 +15,63 @@ use crate::error::WorkspaceError;
 use crate::path_trust::Access;
 use crate::roots::Root;
 
-/// What a guarded read gave.
-pub(super) enum Guarded {
+/// The result of a guarded read.
+pub(super) enum GuardedRead {
     /// The file's text.
     Text(Arc<str>),
-    /// There is no such file.
+    /// The file does not exist.
     Missing(WorkspaceError),
-    /// This person may not have it.
+    /// This user may not read the file.
     Withheld,
 }
 
 impl Gatherer<'_> {
-    /// The file at `path` below the workspace, if this person may have it. A file no rule is about is as visible as the
-    /// layer that names it.
-    pub(super) fn guarded(&mut self, layer: Option<&LayerId>, path: &str) -> Result<Guarded, WorkspaceError> {
+    /// Reads the file at `path` below the workspace if this user may read it. A file without a rule is as visible as
+    /// the layer that names it.
+    pub(super) fn guarded(
+        &mut self,
+        layer: Option<&LayerId>,
+        path: &str,
+    ) -> Result<GuardedRead, WorkspaceError> {
         let path = &*self.snapshot.place_of(path);
         self.layer_reads.open(path);
         if let Some(version) = self.last_good(path) {
             let text = Arc::clone(&version.text);
-            return Ok(if self.may_show_version(version) { Guarded::Text(text) } else { Guarded::Withheld });
+            return Ok(if self.may_show_version(version) {
+                GuardedRead::Text(text)
+            } else {
+                GuardedRead::Withheld
+            });
         }
         if !self.may_show(path)? {
             self.warn_withheld(layer, path);
-            return Ok(Guarded::Withheld);
+            return Ok(GuardedRead::Withheld);
         }
         match self.snapshot.file(path) {
             Ok(file) => {
                 self.note_read(path, &file.text);
-                Ok(Guarded::Text(file.text))
+                Ok(GuardedRead::Text(file.text))
             }
-            Err(error) if error.is_missing_file() => Ok(Guarded::Missing(error)),
+            Err(error) if error.is_missing_file() => Ok(GuardedRead::Missing(error)),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether this person may have a version that was read earlier: by the rules of now, for its name and for the path that
-    /// the name led to then.
+    /// Whether this user may see a version that was read earlier. The current rules apply, to the written path and to
+    /// the path it resolved to at that time.
     pub(super) fn may_show_version(&self, version: &SourceVersion) -> bool {
         let permits = |path: &str| self.needed(path).permits(self.trust(), Trust::Public);
         permits(&version.source) && permits(&version.resolved)
     }
 
-    /// Notes what was read at `path` below the workspace.
+    /// Records that `path` below the workspace was read.
     fn note_read(&self, path: &str, text: &Arc<str>) {
         let resolved = self.snapshot.files().root.locate(path).unwrap_or_else(|_| path.to_owned());
         let (source, resolved, text) = (path.into(), resolved.into(), Arc::clone(text));
         self.layer_reads.read(SourceVersion { source, resolved, text });
     }
 
-    /// Whether this person may have the file that `path` leads to. One that is not there hides nothing.
+    /// Whether this user may read the file that `path` resolves to. A missing file counts as readable.
     pub(super) fn may_show(&self, path: &str) -> Result<bool, WorkspaceError> {
         if !self.needed(path).permits(self.trust(), Trust::Public) {
             return Ok(false);
@@ -75,8 +83,8 @@ impl Gatherer<'_> {
         }
     }
 
-    /// Whether this person may have the file at `path` below `root`, which may be anywhere. Below the workspace its
-    /// rules hold; elsewhere they hold by name, and what no rule is about needs `unruled`.
+    /// Whether this user may read the file at `path` below `root`, which may be outside the workspace. Inside the
+    /// workspace its rules apply. Outside they apply by name, and a file without a rule needs `unruled`.
     pub(super) fn may_show_below(
         &self,
         root: &Root,
@@ -88,7 +96,7 @@ impl Gatherer<'_> {
             Err(error) if error.is_missing_file() => path.to_owned(),
             Err(error) => return Err(error),
         };
-        let below = self.place.below_workspace(&root.label().path);
+        let below = self.dir.below_workspace(&root.label().path);
         let permits = |path: &str| {
             let known_as = below.as_ref().map_or_else(|| path.to_owned(), |below| format!("{below}/{path}"));
             self.needed(&known_as).permits(self.trust(), unruled)
@@ -96,9 +104,9 @@ impl Gatherer<'_> {
         Ok(permits(path) && permits(&real))
     }
 
-    /// Whether this person may have the file at an absolute path. Elsewhere than below the workspace, only the owner.
+    /// Whether this user may read the file at an absolute path. Outside the workspace only the owner may.
     pub(super) fn may_show_absolute(&self, path: &str) -> bool {
-        match self.place.below_workspace(Path::new(path)) {
+        match self.dir.below_workspace(Path::new(path)) {
             Some(below) => self.needed(&below).permits(self.trust(), Trust::Full),
             None => self.trust().permits(Trust::Full),
         }
@@ -115,7 +123,7 @@ impl Gatherer<'_> {
         });
     }
 
-    /// What an include found; to a template, a file that is withheld is one it can't have.
+    /// The text of an include. Templates see a withheld file as a missing one.
     pub(super) fn included(&self, path: &str) -> Result<Option<Arc<str>>, String> {
         let path = &*self.snapshot.place_of(path);
         if let Some(version) = self.last_good(path) {
@@ -138,6 +146,6 @@ impl Gatherer<'_> {
     }
 
     fn needed(&self, path: &str) -> Needed {
-        self.snapshot.needed(path, self.who.user.map(|user| &*user.name), Access::PromptSource)
+        self.snapshot.needed(path, self.who.user.as_ref().map(|user| &*user.name), Access::PromptSource)
     }
 }

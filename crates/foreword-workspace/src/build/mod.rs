@@ -1,5 +1,4 @@
-//! Builds a prompt from a snapshot: identify, plan, gather, assemble. Trust decides in the plan, before anything is
-//! gathered.
+//! Builds a prompt from a snapshot: identify, plan, gather, assemble. The plan applies trust before any text is read.
 
 mod gather;
 mod guarded;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 use foreword_core::models::ModelFacts;
 use foreword_core::price::CacheTtl;
 use foreword_prompt::assemble::{Settings, assemble};
-use foreword_prompt::budget::Budget;
+use foreword_prompt::budget::TokenBudget;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::epoch::HardDependencies;
 use foreword_prompt::layer::Dialect;
@@ -24,7 +23,7 @@ use foreword_prompt::plan::{Plan, PlanFor};
 use foreword_prompt::prompt::{Prompt, Segment, Warning};
 use foreword_prompt::stored::StoredVersions;
 use foreword_prompt::text::ContentHash;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 
@@ -33,51 +32,56 @@ pub use self::sources::{Replacement, SourceFailure, Sources};
 pub(crate) use self::template_text::{stored_includes, stored_template_name};
 use crate::config::Config;
 use crate::error::WorkspaceError;
-use crate::request::{Identified, Request, SourcePolicy};
+use crate::request::{Request, SourcePolicy};
 use crate::roots::Root;
 use crate::snapshot::Snapshot;
-use crate::workspace::Place;
+use crate::speaker::Principal;
+use crate::workspace::WorkspaceDir;
 
-/// The room for the turn's layers beside a prompt that is frozen already.
+/// The token budget of the turn's layers when the frozen prompt exists already.
 const MIN_TURN_TOKENS: usize = 8_000;
 
-/// A prompt and what it was built for.
+/// A prompt and the occasion it was built for.
 #[derive(Debug, Clone)]
 pub struct Built {
     /// The prompt.
     pub prompt: Prompt,
     /// The occasion.
     pub occasion: Occasion,
-    /// What would force a new epoch.
+    /// The values whose change forces a new epoch.
     pub dependencies: HardDependencies,
-    /// What is known about the model.
+    /// The facts about the model.
     pub model: Option<ModelFacts>,
-    /// The tools of ours that are sent with it.
+    /// Foreword's tools that are sent with the prompt.
     pub tools: Arc<[ToolSpec]>,
-    /// How long the provider is asked to cache it.
+    /// The cache lifetime to request from the provider.
     pub cache_ttl: CacheTtl,
-    /// The versions of the stored texts in it.
+    /// The versions of the stored texts in the prompt.
     pub stored: Arc<StoredVersions>,
-    /// What was read for it, and which sources failed.
+    /// The sources that were read for the prompt, and those that failed.
     pub sources: Arc<Sources>,
-    /// Whether the same request gives the same frozen words as long as no file changes. A template that shows a clock
-    /// does not.
+    /// Whether the same request gives the same frozen text as long as no file changes. False for a template that shows
+    /// the time.
     pub repeatable: bool,
 }
 
-pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Result<Built, WorkspaceError> {
+pub(crate) fn build(
+    snapshot: &Snapshot,
+    dir: &WorkspaceDir,
+    request: &Request,
+) -> Result<Built, WorkspaceError> {
     let extended = session_layer::extended(&snapshot.config, request);
     let config = extended.as_ref().unwrap_or(&snapshot.config);
-    let who = request.identify(config);
+    let who = request.principal(config);
     let trust = who.trust.effective();
     let model = config.models.resolve(&who.occasion.model).map(Cow::into_owned);
     let window = model.as_ref().and_then(|model| model.context_window);
-    let counter = model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
+    let counter = model.as_ref().map_or(Tokenizer::Estimate, |model| model.tokenizer);
     let tools = request.tools(config, trust);
 
     let family = who.occasion.channel.as_ref().and_then(|channel| channel.family());
-    let plan = plan(config, who.trust, (who.user.map(|user| &*user.name), family), window);
-    let mut gatherer = Gatherer::new(snapshot, place, request, &who).with_tools(&tools).with_counter(counter);
+    let plan = plan(config, who.trust, who.user.as_ref().map(|user| &*user.name), family, window);
+    let mut gatherer = Gatherer::new(snapshot, dir, request, &who).with_tools(&tools).with_counter(counter);
     let mut materials = gatherer.gather(&plan)?;
     materials.warnings.splice(0..0, occasion_warnings(config, request, &who));
     materials.warnings.extend(model.iter().flat_map(|model| model_warnings(model, request)));
@@ -94,7 +98,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
         trust,
         agent: Arc::clone(&who.occasion.agent),
         blueprint: Arc::clone(&config.blueprint.name),
-        cwd: place.cwd_name(request).into(),
+        cwd: dir.cwd_name(request).into(),
         tools: tools_hash(&tools),
         channel_family: who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(Into::into),
         model_family: model_family(config, &who.occasion.model),
@@ -107,59 +111,65 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     Ok(Built { prompt, occasion, dependencies, model, tools, cache_ttl, stored, sources, repeatable })
 }
 
-/// What a prompt may weigh, in tokens as they are estimated: what the provider counts more, there is less room for.
-fn budget(config: &Config, request: &Request, model: Option<&ModelFacts>) -> Budget {
+/// The token budget of the prompt, in estimated tokens. It shrinks if the provider counts more tokens than the
+/// estimate.
+fn budget(config: &Config, request: &Request, model: Option<&ModelFacts>) -> TokenBudget {
     let known = || model.and_then(|model| model.calibration.as_ref()).map(|known| known.factor);
     let factor = request.calibration.or_else(known).unwrap_or_default();
     let tokens = match request.sources {
-        // The frozen prompt is sent as it is, so a budget that is too small for it must not keep the turn's own layers out.
+        // The frozen prompt is sent unchanged, so a budget too small for it must not exclude the turn's layers.
         SourcePolicy::TurnLayersOnly => config.prompt.budget.max(MIN_TURN_TOKENS),
         SourcePolicy::Require | SourcePolicy::Tolerate => config.prompt.budget,
     };
-    Budget {
+    TokenBudget {
         tokens: factor.room_in(tokens),
         window: model.and_then(|model| model.context_window).map(|window| factor.room_in(window)),
         history: factor.room_in(request.history_to_the_next_step()),
     }
 }
 
-/// A template rendered outside any blueprint, and what was noticed on the way.
+/// A template rendered outside any blueprint, with its warnings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     /// The text.
     pub text: String,
-    /// What was noticed.
+    /// The warnings from rendering.
     pub warnings: Vec<Warning>,
 }
 
 /// A template to render outside any blueprint.
-pub(crate) struct Once<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) text: Arc<str>,
-    pub(crate) dialect: Dialect,
-    /// Where Jinja includes are read.
-    pub(crate) folder: Option<&'a Root>,
+#[derive(Debug)]
+pub struct TemplateInput<'a> {
+    /// Its name in messages.
+    pub name: &'a str,
+    /// Its text.
+    pub text: Arc<str>,
+    /// Its dialect.
+    pub dialect: Dialect,
+    /// The folder of Jinja includes.
+    pub folder: Option<&'a Root>,
 }
 
-/// Renders a template for whoever sits at the machine, with the owner's trust.
+/// Renders a template for the local user, with the owner's trust.
 pub(crate) fn render_once(
     snapshot: &Snapshot,
-    place: &Place,
+    dir: &WorkspaceDir,
     request: &Request,
-    once: Once<'_>,
+    template: TemplateInput<'_>,
 ) -> Result<Rendered, WorkspaceError> {
-    let mut who = request.identify(&snapshot.config);
+    let mut who = request.principal(&snapshot.config);
     who.trust = TrustDecision::new(Trust::Full, Trust::Full);
-    let mut gatherer = Gatherer::new(snapshot, place, request, &who);
-    let text = gatherer.render_once(once)?;
+    let mut gatherer = Gatherer::new(snapshot, dir, request, &who);
+    let text = gatherer.render_once(template)?;
     Ok(Rendered { text, warnings: gatherer.warnings })
 }
 
-/// The layers for a user on a channel of a family, as far as they are known.
+/// Plans the layers for a user on a channel family, as far as both are known.
 pub(crate) fn plan(
     config: &Config,
     trust: TrustDecision,
-    (user, family): (Option<&str>, Option<&str>),
+    user: Option<&str>,
+    family: Option<&str>,
     window: Option<usize>,
 ) -> Plan {
     let mut fills = vec![
@@ -173,14 +183,9 @@ pub(crate) fn plan(
     Plan::new(&config.blueprint, wanted)
 }
 
-/// The user whose own files or skills the frozen text holds, or would hold if the file could be read.
-fn personal_to(
-    snapshot: &Snapshot,
-    prompt: &Prompt,
-    sources: &Sources,
-    who: &Identified<'_>,
-) -> Option<Arc<str>> {
-    let user = who.user?;
+/// The user whose own files or skills are in the frozen text, or would be if the file were readable.
+fn personal_to(snapshot: &Snapshot, prompt: &Prompt, sources: &Sources, who: &Principal) -> Option<Arc<str>> {
+    let user = who.user.as_ref()?;
     let config = &snapshot.config;
     let is_own = |path: &str| {
         path.starts_with("users/") || config.in_own_folders(path).any(|rest| rest.starts_with("users/"))
@@ -193,7 +198,7 @@ fn personal_to(
     is_personal.then(|| Arc::clone(&user.name))
 }
 
-/// The family of a model; one nobody can place is a family of its own.
+/// The family of a model. An unknown model is a family of its own.
 fn model_family(config: &Config, model: &Arc<str>) -> Arc<str> {
     config.models.family(model).map_or_else(|| Arc::clone(model), |family| family.as_str().into())
 }
@@ -206,7 +211,7 @@ pub(crate) fn tools_hash<'a>(tools: &'a [ToolSpec]) -> ContentHash {
     ContentHash::of_parts(tools.iter().flat_map(parts))
 }
 
-/// What the owner has to know about the model.
+/// Warnings about the model, for the owner.
 fn model_warnings(model: &ModelFacts, request: &Request) -> Vec<Warning> {
     let warnings = model.warnings(request.now.date()).into_iter();
     warnings
@@ -214,8 +219,8 @@ fn model_warnings(model: &ModelFacts, request: &Request) -> Vec<Warning> {
         .collect()
 }
 
-/// What is unknown about the occasion. What is known instead is for the owner only: it names people.
-fn occasion_warnings(config: &Config, request: &Request, who: &Identified<'_>) -> Vec<Warning> {
+/// Warnings about unknown users, channels and situations. They name people, so only the owner sees them.
+fn occasion_warnings(config: &Config, request: &Request, who: &Principal) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut unknown = |code: &'static str, message: String, word: &str, known: Vec<&str>| {
         let hint = match did_you_mean(word, known.iter().copied()) {
@@ -225,8 +230,8 @@ fn occasion_warnings(config: &Config, request: &Request, who: &Identified<'_>) -
         warnings.push(Warning { code, layer: None, message, for_owner: false });
         warnings.push(Warning { code: "hint", layer: None, message: hint, for_owner: true });
     };
-    if let Some(name) = request.user.as_deref().filter(|_| who.user.is_none()) {
-        let message = format!("nobody here is called `{}`, so this is `public`", name.escape_debug());
+    if let Some(name) = request.speaker.user.as_deref().filter(|_| who.user.is_none()) {
+        let message = format!("unknown user `{}`, so trust is `public`", name.escape_debug());
         unknown("unknown_user", message, name, config.users.iter().map(|user| &*user.name).collect());
     }
     let situation = &who.occasion.situation;

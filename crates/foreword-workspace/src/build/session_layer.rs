@@ -1,5 +1,5 @@
-//! Session instructions in blueprints that have no layer for them: the layer of blueprint `vm` is appended, so that they
-//! are never ignored.
+//! Session instructions in blueprints without a layer for them: appends the layer of blueprint `vm`, so that they are
+//! never ignored.
 
 use std::sync::Arc;
 
@@ -9,10 +9,11 @@ use foreword_prompt::layer::{Generated, Layer, Source};
 use crate::config::Config;
 use crate::request::Request;
 
-/// The blueprint whose layer is used.
+/// The blueprint that provides the layer.
 const BLUEPRINT: &str = "vm";
 
-/// The configuration with a layer for session instructions, if `request` has some and the blueprint has no such layer.
+/// The configuration with a layer for session instructions, if `request` has instructions and the blueprint has no such
+/// layer.
 pub(super) fn extended(config: &Config, request: &Request) -> Option<Config> {
     request.session_instructions.as_ref()?;
     if config.blueprint.layers.iter().any(shows_session_instructions) {

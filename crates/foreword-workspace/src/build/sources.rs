@@ -1,5 +1,6 @@
-//! What happens when the source of a layer can't be read or rendered: the last good version takes its place, else an
-//! optional layer is left out, else the build fails or, for a turn that has its prompt already, reports it.
+//! Handles layer sources that cannot be read or rendered. The last good version replaces a failed source. Without one,
+//! an optional layer is left out, and a required layer fails the build, or is reported if the turn has its prompt
+//! already.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,25 +16,27 @@ use super::gather::{Gatherer, provenance};
 use crate::error::WorkspaceError;
 use crate::request::SourcePolicy;
 
-/// What was read for a prompt.
+/// The sources of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sources {
-    /// The sources that can't be read or rendered.
+    /// The sources that could not be read or rendered.
     pub failures: Vec<SourceFailure>,
+    /// The files that a bracket template names and that can't be read. They count as missing, so the layer is complete.
+    pub unreadable: Vec<SourceFailure>,
     /// The versions that were read and rendered without an error.
     pub good: Vec<SourceVersion>,
-    /// Whether the sources of frozen layers were not read at all.
+    /// Whether the sources of frozen layers were skipped.
     pub skipped: bool,
 }
 
 impl Sources {
-    /// Whether every required layer has its text, so that a prompt can be frozen from it.
+    /// Whether every required layer has a text, so that the prompt can be frozen.
     #[must_use]
     pub fn are_complete(&self) -> bool {
         !self.skipped && !self.failures.iter().any(|failure| failure.replacement == Replacement::Nothing)
     }
 
-    /// Whether what the layer says now is unknown.
+    /// Whether the current text of the layer is unknown.
     #[must_use]
     pub fn is_unread(&self, layer: &str) -> bool {
         let is_unread = |failure: &SourceFailure| {
@@ -43,27 +46,27 @@ impl Sources {
     }
 }
 
-/// A source that can't be read or rendered.
+/// A source that could not be read or rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFailure {
-    /// The layer it is the source of.
+    /// The layer that uses the source.
     pub layer: LayerId,
     /// The file or template.
     pub source: Arc<str>,
-    /// Why.
+    /// The reason.
     pub error: WorkspaceError,
-    /// What a prompt contains in its place.
+    /// What the prompt contains instead.
     pub replacement: Replacement,
 }
 
-/// What a prompt contains in the place of a source that failed.
+/// What a prompt contains instead of a failed source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacement {
     /// The last version that worked.
     LastGood,
     /// No text, or a built-in one: the source is optional.
     Skipped,
-    /// Nothing can replace it: no new prompt can be frozen.
+    /// Nothing replaces it, so no new prompt can be frozen.
     Nothing,
 }
 
@@ -71,42 +74,42 @@ impl fmt::Display for Replacement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::LastGood => "its last good version is used",
-            Self::Skipped => "it is optional, so prompts do without it",
+            Self::Skipped => "it is optional, so prompts omit it",
             Self::Nothing => "running conversations keep their prompt; new ones can't start",
         })
     }
 }
 
-/// What is read for one layer. Shared with template loaders, which only have a shared reference.
+/// The files read for one layer. Interior mutability, because template loaders have only a shared reference.
 #[derive(Debug, Default)]
 pub(super) struct LayerReads {
-    /// The first source that was opened: the one a failure is reported for.
+    /// The source that was opened first. Failures are reported for it.
     first: RefCell<Option<Arc<str>>>,
     read: RefCell<Vec<SourceVersion>>,
-    /// Whether last good versions go before the sources themselves.
+    /// Whether last good versions are used instead of the sources themselves.
     from_last_good: bool,
 }
 
 impl LayerReads {
-    /// Notes that `source` is being opened.
+    /// Records that `source` is being opened.
     pub(super) fn open(&self, source: &str) {
         self.first.borrow_mut().get_or_insert_with(|| source.into());
     }
 
-    /// Notes what was read.
+    /// Records a version that was read.
     pub(super) fn read(&self, version: SourceVersion) {
         self.read.borrow_mut().push(version);
     }
 }
 
 impl Gatherer<'_> {
-    /// The last good version of `source`, if the layer is being built from those.
+    /// The last good version of `source`, if the layer is built from last good versions.
     pub(super) fn last_good(&self, source: &str) -> Option<&SourceVersion> {
         let versions: Option<&Arc<LastGood>> = self.request.last_good.as_ref();
         versions.filter(|_| self.layer_reads.from_last_good).and_then(|versions| versions.get(source))
     }
 
-    /// The text of a layer. If its source fails: the last good version, else no text where the policy allows that.
+    /// The text of a layer. If its source fails: the last good version, or no text where the policy allows that.
     pub(super) fn layer_text(&mut self, layer: &Layer) -> Result<(Content, Provenance), WorkspaceError> {
         let warnings = self.warnings.len();
         self.layer_reads = LayerReads::default();

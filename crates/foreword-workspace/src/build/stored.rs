@@ -1,16 +1,16 @@
-//! The text of mutable layers: what was stored, with its version, else the default.
+//! The text of mutable layers: the stored version if there is one, otherwise the default.
 
 use std::sync::Arc;
 
 use foreword_prompt::content::{Content, fill};
 use foreword_prompt::layer::Layer;
 
-use super::gather::{Found, Gatherer, plain};
+use super::gather::{Gatherer, LayerSource, plain};
 
 impl Gatherer<'_> {
-    /// The text of a mutable layer: what was stored, else its default. What somebody wrote was checked when it was
-    /// written and is data: nothing in it is filled in or rendered.
-    pub(super) fn stored(&mut self, layer: &Layer, default: &str) -> Found {
+    /// The text of a mutable layer: the stored version, otherwise the default. A stored text was validated when it was
+    /// written and is data: its placeholders are not filled in.
+    pub(super) fn stored(&mut self, layer: &Layer, default: &str) -> LayerSource {
         let config = &self.snapshot.config;
         let stored = self.request.stored.as_ref();
         let Some(stored) = stored.and_then(|stored| stored.layer(&config.blueprint.name, &layer.id)) else {

@@ -1,4 +1,4 @@
-//! The text of template layers: resolves what a template refers to and nothing else, and renders it.
+//! The text of template layers: resolves the variables and includes of a template, and renders it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +12,9 @@ use foreword_prompt::layer::{Dialect, Layer, LayerId};
 use foreword_prompt::prompt::Warning;
 use foreword_prompt::trust::Trust;
 
-use super::Once;
-use super::gather::{Found, Gatherer, plain};
+use super::TemplateInput;
+use super::gather::{Gatherer, LayerSource, plain};
+use super::sources::{Replacement, SourceFailure};
 use super::template_text::TemplateText;
 use crate::error::WorkspaceError;
 use crate::prompts_root::InstructionSource;
@@ -22,13 +23,13 @@ use crate::variables::system;
 use crate::variables::template_files::{TemplateFiles, UNREADABLE_FILE, unreadable};
 
 impl Gatherer<'_> {
-    /// The text of a template layer.
+    /// Renders a template layer.
     pub(super) fn template(
         &mut self,
         layer: &Layer,
         path: Option<&str>,
         dialect: Option<Dialect>,
-    ) -> Result<Found, WorkspaceError> {
+    ) -> Result<LayerSource, WorkspaceError> {
         let dialect = dialect.unwrap_or(self.snapshot.config.prompt.dialect);
         let Some(TemplateText { name, text, folder, kind, origin }) = self.template_text(layer, path)? else {
             let withheld = Content::Absent("withheld: the template is not for this person".to_owned());
@@ -45,24 +46,24 @@ impl Gatherer<'_> {
         Ok(plain(Content::exactly(rendered.into()), kind, Some(origin)))
     }
 
-    /// A template outside any blueprint.
-    pub(super) fn render_once(&mut self, once: Once<'_>) -> Result<String, WorkspaceError> {
-        match once.dialect {
-            Dialect::Bracket => Ok(self.bracket(None, once.name, once.text, Mode::Bracket)),
-            Dialect::BracketCompat => Ok(self.bracket(None, once.name, once.text, Mode::Compat)),
+    /// Renders a template outside any blueprint.
+    pub(super) fn render_once(&mut self, template: TemplateInput<'_>) -> Result<String, WorkspaceError> {
+        match template.dialect {
+            Dialect::Bracket => Ok(self.bracket(None, template.name, template.text, Mode::Bracket)),
+            Dialect::BracketCompat => Ok(self.bracket(None, template.name, template.text, Mode::Compat)),
             Dialect::Jinja => {
-                let loader = |name: &str| match once.folder.map(|folder| folder.read(name)) {
+                let loader = |name: &str| match template.folder.map(|folder| folder.read(name)) {
                     Some(Ok(file)) => Ok(Some(file.text)),
                     Some(Err(error)) if !error.is_missing_file() => Err(error.to_string()),
                     _ => Ok(None),
                 };
-                self.jinja(once.name, &once.text, &loader)
+                self.jinja(template.name, &template.text, &loader)
             }
         }
     }
 
     fn jinja(&self, name: &str, text: &Arc<str>, loader: Loader<'_>) -> Result<String, WorkspaceError> {
-        let compiled = self.place.templates.compile(name, text, loader)?;
+        let compiled = self.dir.templates.compile(name, text, loader)?;
         Ok(compiled.render(&self.render_context())?)
     }
 
@@ -90,7 +91,7 @@ impl Gatherer<'_> {
             by_kind.entry(variable.kind()).or_default().push(variable);
         }
         let mut values = Values::new();
-        let cwd = self.place.cwd(self.request);
+        let cwd = self.dir.cwd(self.request);
         for (kind, variables) in by_kind {
             let names: Vec<&str> = variables.iter().map(|variable| variable.name()).collect();
             let found = match kind {
@@ -102,7 +103,7 @@ impl Gatherer<'_> {
                 "file" => self.file_variables(&names, template, name, layer),
                 _ => BTreeMap::new(),
             };
-            // What the world says may be different next time, whatever the workspace's files say.
+            // Values from outside the workspace may change although no file does.
             self.repeatable &= kind == "prompt";
             for variable in variables {
                 let value = found.get(variable.name()).cloned().flatten();
@@ -115,30 +116,36 @@ impl Gatherer<'_> {
     fn prompt_variable(&self, name: &str) -> Option<String> {
         let occasion = &self.who.occasion;
         match name {
-            "cwd" => Some(self.place.cwd_name(self.request)),
+            "cwd" => Some(self.dir.cwd_name(self.request)),
             "model" => Some(occasion.model.to_string()),
             "conversation_id" => occasion.conversation.as_deref().map(str::to_owned),
             _ => None,
         }
     }
 
-    /// The files that a template names. One that can't be read counts as missing, with a warning: it is blank, and
-    /// `[if file:…]` is false.
+    /// Reads the files that a template names. An unreadable file counts as missing, with a warning: its text is empty,
+    /// and `[if file:…]` is false.
     fn file_variables(
         &mut self,
         names: &[&str],
         template: &Template,
         name: &str,
         layer: Option<&LayerId>,
-    ) -> crate::variables::Values {
-        let files = self.place.template_files(self.request, &self.snapshot.config);
-        let mut values = crate::variables::Values::new();
+    ) -> crate::variables::VariableValues {
+        let files = self.dir.template_files(self.request, &self.snapshot.config);
+        let mut values = crate::variables::VariableValues::new();
         for path in names {
             let value = self.file_variable(files.as_ref(), path, layer).unwrap_or_else(|error| {
                 let note = unreadable(template, name, path, &error);
                 let help = note.help.as_deref().map(|help| format!(": {help}")).unwrap_or_default();
                 let message = format!("{name}:{}:{}: {}{help}", note.at.line, note.at.column, note.message);
                 let layer = layer.cloned();
+                self.sources.unreadable.extend(layer.clone().map(|layer| SourceFailure {
+                    layer,
+                    source: (*path).into(),
+                    error,
+                    replacement: Replacement::Skipped,
+                }));
                 self.warnings.push(Warning { code: UNREADABLE_FILE, layer, message, for_owner: true });
                 None
             });
@@ -166,8 +173,8 @@ impl Gatherer<'_> {
         files.read(path)
     }
 
-    /// The text of an agent's instructions: inline, from a file, or from the file its name stands for.
-    pub(super) fn instructions(&mut self, layer: &Layer) -> Result<Found, WorkspaceError> {
+    /// The agent's instructions: inline, from a configured file, or from the file derived from the agent's name.
+    pub(super) fn instructions(&mut self, layer: &Layer) -> Result<LayerSource, WorkspaceError> {
         let config = &self.snapshot.config.prompt;
         let source = InstructionSource::choose(
             config.instructions.as_deref(),
@@ -187,22 +194,22 @@ impl Gatherer<'_> {
         Ok(plain(Content::exactly(text.trim().into()), "file", Some(path.into())))
     }
 
-    /// A file below the prompts root, compiled with what it includes. `None` if this person may not have all of it.
+    /// A file below the prompts root, compiled with its includes. `None` if this user may not read all of them.
     fn prompt_file(&mut self, layer: &Layer, path: &str) -> Result<Option<Arc<Compiled>>, WorkspaceError> {
-        let folder = self.place.prompts_folder(&self.snapshot.config)?;
+        let folder = self.dir.prompts_folder(&self.snapshot.config)?;
         let source = |part: &str| format!("{folder}/{part}");
         self.layer_reads.open(&source(path));
         if let Some(version) = self.last_good(&source(path)) {
             let text = Arc::clone(&version.text);
-            // Only what was good together with it.
+            // Includes come from the last good versions too.
             let load =
                 |part: &str| Ok(self.last_good(&source(part)).map(|version| Arc::clone(&version.text)));
-            let template = self.place.templates.compile(path, &text, &load)?;
+            let template = self.dir.templates.compile(path, &text, &load)?;
             let versions = template.parts().iter().filter_map(|(part, _)| self.last_good(&source(part)));
             let may_show = versions.into_iter().all(|version| self.may_show_version(version));
             return Ok(may_show.then_some(template));
         }
-        let store = self.snapshot.prompt_store(self.place)?;
+        let store = self.snapshot.prompt_store(self.dir)?;
         if !self.may_show_below(store.root(), path, Trust::Public)? {
             self.warn_withheld(Some(&layer.id), path);
             return Ok(None);
@@ -225,9 +232,6 @@ impl Gatherer<'_> {
 
     fn render_context(&self) -> RenderContext {
         let (agent, class) = (&self.who.occasion.agent, &self.snapshot.config.agent.class);
-        match &self.request.ordered_context {
-            Some(ordered) => RenderContext::from_serialize(&**ordered, agent, class),
-            None => RenderContext::from_serialize(&*self.request.context, agent, class),
-        }
+        RenderContext::from_serialize(&*self.request.context, agent, class)
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the template of a layer: a file of its own, the one that was stored, the configured file, or the default.
+//! Finds the template of a layer: its own file, the stored template, the configured file, or the default.
 
 use std::sync::Arc;
 
@@ -9,23 +9,24 @@ use foreword_prompt::stored::StoredTemplate;
 use foreword_prompt::text::normalise_line_ends;
 
 use super::gather::Gatherer;
-use super::guarded::Guarded;
+use super::guarded::GuardedRead;
 use crate::error::WorkspaceError;
 
-/// The name of the template nobody has replaced yet, in messages.
+/// The name of the built-in template in messages.
 const BUILT_IN_TEMPLATE: &str = "template-default";
-/// The folder that a stored template includes from if no file is configured.
+/// The folder of a stored template's includes if no file is configured.
 const STORED_INCLUDES: &str = "prompts/";
 
-/// A template before it is rendered.
+/// A template that is not rendered yet.
 pub(super) struct TemplateText {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(super) name: Arc<str>,
     pub(super) text: Arc<str>,
-    /// Where its includes are: beside the template, for a prompt may not pull in the rest of the workspace.
+    /// The folder of its includes. Includes come from beside the template, so that a prompt cannot include the rest of
+    /// the workspace.
     pub(super) folder: String,
     pub(super) kind: &'static str,
-    /// What it is called in reports.
+    /// Its name in reports.
     pub(super) origin: Arc<str>,
 }
 
@@ -52,7 +53,7 @@ impl TemplateText {
     }
 }
 
-/// Where a stored template's includes are: beside the configured file it replaces.
+/// The folder of a stored template's includes: that of the configured file it replaces.
 pub(crate) fn stored_includes(configured: Option<&str>) -> String {
     configured.map_or_else(|| STORED_INCLUDES.to_owned(), folder_of)
 }
@@ -61,19 +62,19 @@ fn folder_of(path: &str) -> String {
     path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"))
 }
 
-/// What a stored template is called in messages.
+/// The name of a stored template in messages.
 pub(crate) fn stored_template_name(version: u64) -> String {
     format!("stored template v{version}")
 }
 
-/// A stored template that was good once.
+/// The last good version of a stored template.
 fn version_of(good: &SourceVersion) -> Option<StoredTemplate> {
     Some(StoredTemplate { version: good.resolved.parse().ok()?, text: Arc::clone(&good.text) })
 }
 
 impl Gatherer<'_> {
-    /// The template of a layer: its own file, else the one that was stored, else the configured file, else the default.
-    /// `None` if it is not for this person.
+    /// The template of a layer: its own file, otherwise the stored template, otherwise the configured file, otherwise
+    /// the default. `None` if this user may not see it.
     pub(super) fn template_text(
         &mut self,
         layer: &Layer,
@@ -83,7 +84,7 @@ impl Gatherer<'_> {
         if path.is_none()
             && let Some(stored) = self.request.stored.as_ref().and_then(|stored| stored.template())
         {
-            // It stands for the configured file, so it is for the same people.
+            // It replaces the configured file, so the same users may see it.
             if let Some(path) = configured
                 && !self.may_show(&self.snapshot.place_of(path))?
             {
@@ -100,9 +101,9 @@ impl Gatherer<'_> {
         }
         let Some(path) = path.or(configured) else { return Ok(Some(TemplateText::built_in())) };
         match self.guarded(Some(&layer.id), path)? {
-            Guarded::Text(text) => Ok(Some(TemplateText::file(path, text))),
-            Guarded::Missing(error) => Err(error),
-            Guarded::Withheld => Ok(None),
+            GuardedRead::Text(text) => Ok(Some(TemplateText::file(path, text))),
+            GuardedRead::Missing(error) => Err(error),
+            GuardedRead::Withheld => Ok(None),
         }
     }
 }

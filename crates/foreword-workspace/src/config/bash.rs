@@ -1,16 +1,16 @@
-//! What holds for the tool `bash`, and which commands it refuses.
+//! Configuration of the tool `bash`, and the command patterns it refuses.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What holds for the tool `bash`.
+/// Configuration of the tool `bash`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BashConfig {
-    /// How long a command may run.
+    /// The timeout of a command.
     pub timeout: Duration,
-    /// The most bytes of its output the model reads.
+    /// The maximum output the model receives, in bytes.
     pub max_output_bytes: usize,
-    /// The commands the owner wants refused, besides those the tool refuses by itself.
+    /// Patterns the owner blocks, in addition to the built-in ones.
     pub blocked: Vec<Arc<str>>,
 }
 
@@ -21,8 +21,8 @@ impl Default for BashConfig {
 }
 
 impl BashConfig {
-    /// The pattern that refuses `command`, if one does. A pattern is found wherever it stands in a command as whole
-    /// words; any space is as good as another, and `*` is any text, or none.
+    /// The pattern that blocks `command`, if there is one. A pattern matches whole words anywhere in a command; all
+    /// whitespace is equal, and `*` matches any text, including none.
     ///
     /// ```
     /// use foreword_workspace::config::BashConfig;
@@ -37,12 +37,12 @@ impl BashConfig {
     }
 }
 
-/// `text` with one space wherever there is any.
+/// Collapses each run of whitespace to one space.
 fn one_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether `pattern` stands in `command` as whole words.
+/// Whether `pattern` occurs in `command` as whole words.
 fn is_in(pattern: &str, command: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -52,14 +52,14 @@ fn is_in(pattern: &str, command: &str) -> bool {
         .any(|at| (first.is_empty() || begins(at)) && rest_fits(&rest, &command[at + first.len()..]))
 }
 
-/// Where `part` stands in `text`: everywhere, also where one place reaches into another.
+/// The offsets of `part` in `text`, overlapping ones included.
 fn places(part: &str, text: &str) -> impl Iterator<Item = usize> {
     let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     starts.filter(move |at| text[*at..].starts_with(part))
 }
 
-/// Whether `rest`, the parts of a pattern behind its first `*`, follow somewhere in `command`, and the last of them ends
-/// a word.
+/// Whether `rest`, the parts of a pattern after its first `*`, follow in `command`, and the last part ends at a word
+/// boundary.
 fn rest_fits(rest: &[&str], command: &str) -> bool {
     let Some((last, middle)) = rest.split_last() else {
         return command.chars().next().is_none_or(is_end);
@@ -73,7 +73,7 @@ fn rest_fits(rest: &[&str], command: &str) -> bool {
     last.is_empty() || places(last, left).any(ends)
 }
 
-/// Whether a word may begin behind `c`.
+/// Whether a word may start after `c`.
 fn is_border(c: char) -> bool {
     is_end(c) || matches!(c, '/' | '$' | '\\')
 }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_found_as_whole_words_wherever_it_stands() {
+    fn patterns_match_whole_words_anywhere() {
         for (pattern, command, blocked) in [
             ("reboot", "reboot", true),
             ("reboot", "/sbin/reboot now", true),
@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_pattern_blocks_itself_among_other_words(words in "[a-z]{1,6}( [a-z*]{1,6}){0,3}") {
+        fn any_pattern_blocks_itself(words in "[a-z]{1,6}( [a-z*]{1,6}){0,3}") {
             let bash = BashConfig { blocked: vec![words.as_str().into()], ..BashConfig::default() };
             let command = format!("echo x; {} ; echo y", words.replace('*', "q"));
             prop_assert!(bash.blocks(&command).is_some(), "{}", command);

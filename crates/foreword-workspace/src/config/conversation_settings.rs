@@ -1,21 +1,21 @@
-//! Settings of a conversation as schedules and workflow files state them.
+//! Conversation settings in schedules and workflow files.
 
-use serde_json::{Map, Value};
+use foreword_core::template_context::TemplateContext;
 
-/// Settings for the conversation of a schedule or a workflow. What is not stated stays as it is. Whether the values are
-/// accepted is checked when they are used.
+/// Settings for the conversation of a schedule or a workflow. Missing settings stay unchanged. The values are validated
+/// when they are used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfiguredSettings {
-    /// Instructions for this conversation alone.
+    /// Instructions for this conversation only.
     pub session_instructions: Option<String>,
     /// The working directory.
     pub cwd: Option<String>,
-    /// Values for templates.
-    pub context: Option<Map<String, Value>>,
+    /// Template values.
+    pub context: Option<TemplateContext>,
 }
 
 impl ConfiguredSettings {
-    /// Whether nothing is stated.
+    /// Whether no setting is present.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -1,5 +1,5 @@
-//! Expands `~/` in the paths of `foreword.yaml`, before anything else looks at them. A path that must lie below the
-//! workspace becomes relative to it; one that lies elsewhere becomes absolute, and is refused where absolute paths are.
+//! Expands `~/` in the paths of `foreword.yaml` before they are validated. A path below the workspace becomes relative
+//! to it; other paths become absolute, which some settings refuse.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use serde_saphyr::Spanned;
 
 use super::raw::{RawConfig, RawPrompt};
 
-/// The directories that `~/` is resolved with.
+/// The directories used to expand `~/`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HomePaths {
-    /// The home directory of the user who runs the program. Without one `~/` stays as it is written.
+    /// The home directory of the user who runs the program. Without one, `~/` is not expanded.
     pub home: Option<PathBuf>,
     /// The workspace.
     pub workspace: PathBuf,
 }
 
 impl HomePaths {
-    /// `path` with the home directory in the place of a leading `~/`.
+    /// Replaces a leading `~/` with the home directory.
     fn absolute(&self, path: &mut String) {
         let expanded = |rest: &str| Some(self.home.as_ref()?.join(rest).to_str()?.to_owned());
         if let Some(expanded) = path.strip_prefix("~/").and_then(expanded) {
@@ -25,7 +25,7 @@ impl HomePaths {
         }
     }
 
-    /// The same, relative to the workspace if it lies below.
+    /// As `absolute`, but relative to the workspace if the path is below it.
     fn below_workspace(&self, path: &mut String) {
         if !path.starts_with("~/") {
             return;
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn paths_elsewhere_stay_refused_where_only_the_workspace_counts() {
+    fn paths_outside_the_workspace_stay_refused() {
         let problems =
             Config::parse_at(CONFIG_FILE, "prompt: { template_file: ~/t.md }\n", &paths()).unwrap_err();
         assert!(problems[0].message.contains("absolute"), "{}", problems[0].message);
     }
 
     #[test]
-    fn paths_that_may_lie_anywhere_become_absolute() {
+    fn unrestricted_paths_become_absolute() {
         let config = parse(
             "prompt: { prompts_dir: ~/prompts, allowed_paths: [~/notes] }\nstore: { url: ~/x.db }\n\
              logging: { metrics_file: ~/m.prom }\n",

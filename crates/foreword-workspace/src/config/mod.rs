@@ -1,21 +1,34 @@
-//! The configuration of a workspace. A [`Config`] that exists is valid: reading `foreword.yaml` either gives one, or
-//! every problem with its line.
+//! The configuration of a workspace. Every [`Config`] is valid: parsing `foreword.yaml` returns either a [`Config`] or
+//! all problems with their lines.
 
+mod agent;
 mod agents;
 mod bash;
+mod bounds;
+mod budgets;
+mod compaction;
 mod conversation_settings;
+mod conversations;
 mod export;
 mod home_paths;
 mod inbox;
 mod logging;
 pub mod mcp;
+mod named;
 mod parse;
+mod people;
+mod prompt;
+mod providers;
+mod proxy;
 pub mod raw;
+mod retry;
+mod roster;
 pub mod schedules;
 mod sections;
 pub mod server;
 mod state;
-mod words;
+mod storage;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,13 +47,11 @@ use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::layer::{Dialect, Layer, Source};
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::plan::FileRule;
-use foreword_prompt::prompt::TurnPlacement;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 
 use crate::document::DocumentError;
-pub(crate) use agents::stricter;
-pub use agents::{Member, Roster, plain};
+pub use agent::AgentConfig;
 pub use bash::BashConfig;
 pub use conversation_settings::ConfiguredSettings;
 pub use export::{ExportConfig, OtlpConfig};
@@ -48,162 +59,102 @@ pub use home_paths::HomePaths;
 pub use inbox::InboxConfig;
 pub use logging::LoggingConfig;
 pub use mcp::McpServers;
-pub(crate) use parse::{conventional_files, is_default_file};
+pub(crate) use parse::has_no_settings;
+pub use people::{Situation, User};
+pub use prompt::PromptConfig;
+pub(crate) use prompt::{conventional_files, is_default_file};
+pub use proxy::{ProxyConfig, RawClientKeys as ClientKeys};
+pub(crate) use roster::stricter;
+pub use roster::{AgentEntry, Roster, plain};
 pub use schedules::Schedule;
 pub use sections::SECTIONS;
 pub(crate) use sections::Sections;
-pub use server::{Bridge, ClientKeys, ProxyConfig, ServerConfig, ServerLimits, TlsFiles};
+pub use server::{Bridge, ServerConfig, ServerLimits, TlsFiles};
 pub use state::StateSource;
 
 /// The name of the configuration file in a workspace.
 pub const CONFIG_FILE: &str = "foreword.yaml";
 
-/// Where everything is kept that must last, unless the configuration says otherwise.
+/// The default store.
 pub const DEFAULT_STORE: &str = ".foreword/foreword.db";
 
-/// A workspace's configuration, checked.
+/// A validated workspace configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Who answers.
-    pub agent: Agent,
-    /// Where it learns how it stands, if it looks after itself.
+    /// The agent.
+    pub agent: AgentConfig,
+    /// The source of the agent's state, for a self-supporting agent.
     pub state: Option<StateSource>,
-    /// How much one turn may do.
+    /// The limits of one turn.
     pub limits: TurnLimits,
-    /// When conversations are made shorter by themselves.
+    /// When conversations are compacted automatically.
     pub compaction: CompactionPolicy,
-    /// Who is who.
+    /// The known users.
     pub users: Vec<User>,
-    /// Kinds of places, by name.
+    /// The situations by name.
     pub situations: BTreeMap<Arc<str>, Situation>,
-    /// Directories besides the workspace that a conversation's working directory may be or lie below, as written.
+    /// Directories besides the workspace that a conversation's working directory may be in, as written.
     pub cwd_roots: Vec<String>,
-    /// What goes into the prompt.
+    /// Prompt settings.
     pub prompt: PromptConfig,
-    /// How long the provider is asked to keep what all conversations share.
+    /// The cache lifetime requested for text that all conversations share.
     pub cache_ttl: CacheTtl,
     /// The layers of the agent's prompt.
     pub blueprint: Arc<Blueprint>,
-    /// The tools of the program there are, in a stable order, each with its minimum trust.
+    /// The enabled built-in tools in a stable order, each with its minimum trust.
     pub tools: Vec<ToolSpec>,
-    /// What is written about tools by name, those of servers included.
+    /// The rules for tools by name, MCP tools included.
     pub tool_rules: ToolRules,
-    /// How long the owner is waited for; silence means no.
+    /// How long to wait for the owner's confirmation. A timeout means no.
     pub confirm_time: Duration,
-    /// What holds for the tool `bash`.
+    /// Configuration of the tool `bash`.
     pub bash: BashConfig,
-    /// What holds for messages that others leave.
+    /// Configuration of the inbox.
     pub inbox: InboxConfig,
-    /// The servers of tools it uses.
+    /// The MCP servers.
     pub mcp: McpServers,
-    /// What is known about models.
+    /// The known models and their prices.
     pub models: ModelCatalog,
-    /// How much may be spent.
+    /// The budgets.
     pub budgets: Vec<Allowance>,
-    /// Where models are reached, by the provider's name: the built-in ones, and the owner's. The offline model is part
-    /// of the program and not among them.
+    /// The providers by name: the built-in and the configured ones. The offline model is part of the program and not
+    /// included.
     pub providers: BTreeMap<Arc<str>, Provider>,
-    /// How failed calls are tried again.
+    /// The retry policy for model calls.
     pub retry: RetryPolicy,
-    /// Where everything is kept that must last: a path below the workspace, or a Postgres address.
+    /// The store: a path below the workspace, or a Postgres URL.
     pub store_url: StoreUrl,
-    /// What runs by the clock, by name.
+    /// The schedules by name.
     pub schedules: BTreeMap<Arc<str>, Schedule>,
-    /// How long events are kept.
+    /// How many days events are kept.
     pub event_days: u32,
-    /// Where numbers and traces go.
+    /// Export of metrics and traces.
     pub export: ExportConfig,
-    /// What is written to the log, and what is hidden in it.
+    /// Configuration of the log and of redaction.
     pub logging: LoggingConfig,
-    /// What holds for the server.
+    /// Configuration of the server.
     pub server: ServerConfig,
-    /// What holds for the drop-in endpoints.
+    /// Configuration of the proxy endpoints.
     pub proxy: ProxyConfig,
-    /// What files of the workspace need, whichever agent reads them: the strictest that any agent's `prompt.files` says.
+    /// The trust that workspace files need, independent of the agent: the strictest rule in any agent's `prompt.files`.
     pub(crate) file_rules: Arc<[FileRule]>,
     /// All agents of the workspace.
     pub roster: Arc<Roster>,
-    /// The configurations of the agents beside this one, by name. Only the first agent's has some.
+    /// The configurations of the other agents by name. Only the first agent's configuration has entries.
     pub(crate) others: BTreeMap<Arc<str>, Arc<Config>>,
-    /// Things that are not wrong, but probably not meant.
+    /// Problems that are no errors, but probably unintended.
     pub notes: Vec<DocumentError>,
-    /// What its sections say, for a reload to compare.
+    /// Hashes of the sections, to compare after a reload.
     pub(crate) sections: Sections,
-    /// What `~/` in its paths was expanded with.
+    /// The directories that `~/` was expanded with.
     pub home: HomePaths,
 }
 
-/// Who answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agent {
-    /// Its name.
-    pub name: Arc<str>,
-    /// What it is for, in a line; empty if nobody has said it.
-    pub description: Arc<str>,
-    /// Its own folder, if it has one: the first agent has none.
-    pub files: Option<Arc<str>>,
-    /// What kind it is.
-    pub class: Arc<str>,
-    /// The model it runs on.
-    pub model: Arc<str>,
-    /// The short name it knows itself by.
-    pub soul: Arc<str>,
-    /// Skills that are always on.
-    pub active_skills: Vec<Arc<str>>,
-}
-
-/// A person the agent knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct User {
-    /// The name, safe as a folder's.
-    pub name: Arc<str>,
-    /// How far this person is trusted.
-    pub trust: Trust,
-    /// The channels this person writes from.
-    pub channels: Vec<Channel>,
-}
-
-/// A kind of place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Situation {
-    /// Nobody is trusted above this here.
-    pub ceiling: Trust,
-    /// A file with rules for it.
-    pub overlay: Option<Arc<str>>,
-}
-
-/// What goes into the prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PromptConfig {
-    /// The files and who may see them.
-    pub files: Vec<FileRule>,
-    /// The template's file.
-    pub template_file: Option<String>,
-    /// Its language.
-    pub dialect: Dialect,
-    /// Inline instructions.
-    pub instructions: Option<String>,
-    /// The file with the instructions.
-    pub instruction_file: Option<String>,
-    /// The prompts root.
-    pub prompts_dir: Option<String>,
-    /// The most tokens.
-    pub budget: usize,
-    /// Where the turn's context goes.
-    pub turn_context: TurnPlacement,
-    /// The identity file of blueprint `vm`.
-    pub identity_file: String,
-    /// The file with the owner's own instructions for blueprint `vm`.
-    pub custom_instructions_file: String,
-    /// Absolute paths that may be read.
-    pub allowed_paths: Vec<String>,
-}
-
 impl Config {
-    /// The configuration written as `text` in `file`.
+    /// Parses the configuration `text`, read from `file`.
     ///
     /// # Errors
-    /// Every problem at once, each with its line.
+    /// All problems, each with its line.
     ///
     /// ```
     /// use foreword_workspace::config::Config;
@@ -216,10 +167,10 @@ impl Config {
         Self::parse_at(file, text, &HomePaths::default())
     }
 
-    /// The same, with `~/` in paths expanded.
+    /// As [`Config::parse`], with `~/` in paths expanded.
     ///
     /// # Errors
-    /// Every problem at once, each with its line.
+    /// All problems, each with its line.
     pub fn parse_at(file: &str, text: &str, home: &HomePaths) -> Result<Self, Vec<DocumentError>> {
         parse::config(file, text, home)
     }
@@ -232,13 +183,13 @@ impl Config {
         Self::parse(CONFIG_FILE, "")
     }
 
-    /// The known user of that name.
+    /// The known user with this name.
     #[must_use]
     pub fn user(&self, name: &str) -> Option<&User> {
         self.users.iter().find(|user| &*user.name == name)
     }
 
-    /// Whose agent it is: the first user who is trusted fully. What runs by itself runs for them.
+    /// The owner of the agent: the first user with full trust. Schedules run for this user.
     #[must_use]
     pub fn owner(&self) -> Option<&User> {
         self.users.iter().find(|user| user.trust == Trust::Full)
@@ -250,8 +201,8 @@ impl Config {
         self.users.iter().find(|user| user.channels.contains(channel))
     }
 
-    /// Who speaks: whoever is named, else whoever writes from the channel. A name that nobody has is nobody's, wherever it
-    /// was said.
+    /// The user who is speaking: the named one, otherwise the one who writes from the channel. An unknown name resolves
+    /// to no user, even if the channel is known.
     #[must_use]
     pub fn speaker(&self, name: Option<&str>, channel: Option<&Channel>) -> Option<&User> {
         match name {
@@ -260,27 +211,28 @@ impl Config {
         }
     }
 
-    /// The trust of `user` in `situation`. Whoever is unknown is `public`, and so is everyone in an unknown place.
+    /// The trust of `user` in `situation`. It is `public` for an unknown user, and for everyone in an unknown
+    /// situation.
     #[must_use]
     pub fn trust(&self, user: Option<&User>, situation: &str) -> TrustDecision {
         TrustDecision::new(user.map_or(Trust::Public, |user| user.trust), self.ceiling(situation))
     }
 
-    /// What nobody is trusted above in `situation`; `public` in an unknown one.
+    /// The trust ceiling of `situation`; `public` for an unknown one.
     #[must_use]
     pub fn ceiling(&self, situation: &str) -> Trust {
         self.situations.get(situation).map_or(Trust::Public, |situation| situation.ceiling)
     }
 
-    /// Whether prompts are made from the stored template, once there is one.
+    /// Whether prompts use the stored template, if there is one.
     #[must_use]
     pub fn builds_from_stored_template(&self) -> bool {
         let takes_it = |layer: &Layer| matches!(layer.source, Source::Template { path: None, .. });
         self.blueprint.layers.iter().any(takes_it)
     }
 
-    /// The language of the configured template, be it a file or stored: that of the first layer that takes it and says
-    /// so, else `prompt.dialect`.
+    /// The dialect of the configured template, file or stored: that of the first layer that uses the template and
+    /// states one, otherwise `prompt.dialect`.
     #[must_use]
     pub fn template_dialect(&self) -> Dialect {
         let said = |layer: &Layer| match layer.source {
@@ -290,8 +242,8 @@ impl Config {
         self.blueprint.layers.iter().find_map(said).unwrap_or(self.prompt.dialect)
     }
 
-    /// The tools somebody of this trust may use: those of the program, then those of `more`, which are from elsewhere. What a
-    /// model is told of and what is run for it are both found here.
+    /// The tools available at this trust: the built-in ones, then those of `more` from MCP servers. Both the tool list
+    /// sent to the model and the execution of calls use this function.
     ///
     /// ```
     /// use foreword_prompt::tool::ToolSpec;

@@ -1,5 +1,5 @@
-//! What a configuration says, section by section, so that a reload can tell which of them have changed. Comments, layout
-//! and the order of keys don't count.
+//! Compares two configurations section by section, so that a reload can name the changed sections. Comments, layout and
+//! the order of keys are ignored.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::document::YamlSource;
 
-/// The sections a configuration may have, in the order of the manual.
+/// The sections in the order of the manual.
 pub const SECTIONS: [&str; 20] = [
     "agent",
     "agents",
@@ -32,24 +32,29 @@ pub const SECTIONS: [&str; 20] = [
     "proxy",
 ];
 
-/// What each section says, as a hash: there may be secrets in them.
+/// A hash of each section. Hashes, because sections may contain secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sections(BTreeMap<&'static str, ContentHash>);
 
 impl Sections {
-    /// The sections of a configuration that has been read already.
+    /// The sections of a configuration that has been parsed.
     pub(super) fn of(source: &YamlSource, text: &str) -> Self {
         let written: Option<Map<String, Value>> = source.parse().ok();
         let hash = |name: &'static str| match &written {
             Some(written) => written.get(name).filter(|value| !says_nothing(value)).map(Value::to_string),
-            // It was read once, but does not fit into JSON: whatever has changed, each of them may have.
+            // The YAML cannot be converted to JSON, so any section may have changed.
             None => Some(text.to_owned()),
         };
         let hashed = SECTIONS.into_iter().filter_map(|name| Some((name, ContentHash::of(&hash(name)?))));
         Self(hashed.collect())
     }
 
-    /// The sections that are different in `other`.
+    /// Whether the configuration sets nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The sections that differ in `other`.
     pub(crate) fn changed(&self, other: &Self) -> Vec<&'static str> {
         SECTIONS.into_iter().filter(|name| self.0.get(name) != other.0.get(name)).collect()
     }
@@ -72,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn every_section_there_is_is_compared() {
+    fn every_section_is_compared() {
         let schema = schemars::schema_for!(RawConfig);
         let mut known: Vec<&str> = SECTIONS.to_vec();
         known.sort_unstable();
@@ -81,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_said_differently_has_changed() {
+    fn layout_and_comments_are_not_changes() {
         check("", "# a comment\n", &[]);
         check("", "retry: {}\nagent:\n", &[]);
         check("agent: { name: Ada, class: X }", "agent:\n  class: \"X\" # why\n  name: Ada\n", &[]);
@@ -96,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_changes_is_a_change_and_is_not_kept() {
+    fn changed_secrets_are_detected_but_not_stored() {
         check(
             "providers: { openai: { api_key: s3cret } }",
             "providers: { openai: { api_key: x } }",

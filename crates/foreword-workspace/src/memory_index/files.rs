@@ -1,45 +1,46 @@
-//! The indexes of the memory files: one for each store, and one for each file that needs another trust than its store or
-//! is in none. Brought up to date whenever somebody searches, by content: a file that has not changed is not indexed
-//! again. What the reader may not see is neither opened nor waited for.
+//! The indexes of the memory files: one per store, and one per file that needs a different trust than its store or
+//! belongs to none. Each search updates them by content hash, so unchanged files are not indexed again. Files the
+//! reader may not see are neither opened nor locked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::untrusted::single_line;
+use parking_lot::{Mutex, RwLock};
 
 use super::index::{Document, Index};
 use super::query::Query;
 use super::reader::Reader;
-use super::search::{Found, Wanted, search};
+use super::search::{SearchLimits, SearchResults, search};
 use crate::front_matter::FrontMatter;
 use crate::memory_files::{MemoryAccess, StoredFile, description_of, read_store};
 use crate::roots::FileText;
 use crate::snapshot::Snapshot;
 
-/// An index that is shared and kept up to date.
-pub type Shelf = Arc<RwLock<Index>>;
+/// A shared index.
+pub type SharedIndex = Arc<RwLock<Index>>;
 
 /// The indexes of a workspace's memory files.
 #[derive(Debug, Default)]
 pub struct FileIndexes {
-    private: Shelf,
-    shared: Shelf,
-    social: Shelf,
-    /// By path: files with rules of their own.
-    single: Mutex<BTreeMap<String, Shelf>>,
+    private: SharedIndex,
+    shared: SharedIndex,
+    social: SharedIndex,
+    /// Indexes of files with rules of their own, by path.
+    single: Mutex<BTreeMap<String, SharedIndex>>,
 }
 
 impl Snapshot {
-    /// The indexes of all files that `reader` may search, as the files are now.
+    /// Up-to-date indexes of all files that `reader` may search.
     #[must_use]
-    pub fn memory_shelves(&self, reader: &Reader) -> Vec<Shelf> {
+    pub fn memory_indexes(&self, reader: &Reader) -> Vec<SharedIndex> {
         self.files().memory.shelves(self, reader)
     }
 }
 
 impl FileIndexes {
-    fn shelves(&self, snapshot: &Snapshot, reader: &Reader) -> Vec<Shelf> {
+    fn shelves(&self, snapshot: &Snapshot, reader: &Reader) -> Vec<SharedIndex> {
         let mut shelves = Vec::new();
         let mut single: Vec<(String, FileText)> = Vec::new();
         let files = snapshot.files();
@@ -49,7 +50,7 @@ impl FileIndexes {
             let read = read_store(&files.root, &files.cache, *store, access).items;
             let mut own = Vec::new();
             for StoredFile { path, trust, file } in read {
-                // A path that has to be escaped could not be called as it is written.
+                // A path that needs escaping could not be passed to a tool as written.
                 if single_line(&path, usize::MAX) == path {
                     let list = if trust == store.needed_trust() { &mut own } else { &mut single };
                     list.push((path, file));
@@ -59,17 +60,17 @@ impl FileIndexes {
             bring_up_to_date(shelf, own);
             shelves.push(Arc::clone(shelf));
         }
-        // Without a store there is no memory, so there is none in the workspace's other files either.
+        // A reader without access to any store has no memory, so other workspace files are not searched either.
         let in_menu = if stores.is_empty() { Vec::new() } else { reader.menu_files(snapshot) };
         for path in in_menu {
-            // One that can't be read has spoilt the prompt already, and is reported there.
+            // An unreadable file has already failed the prompt build, which reports it.
             single.extend(files.cache.read(&files.root, &path).ok().map(|file| (path, file)));
         }
         shelves.extend(single.into_iter().map(|(path, file)| self.single(path, file)));
         shelves
     }
 
-    fn of(&self, store: MemoryStore) -> &Shelf {
+    fn of(&self, store: MemoryStore) -> &SharedIndex {
         match store {
             MemoryStore::Private => &self.private,
             MemoryStore::Shared => &self.shared,
@@ -77,8 +78,8 @@ impl FileIndexes {
         }
     }
 
-    fn single(&self, path: String, file: FileText) -> Shelf {
-        let mut single = self.single.lock().unwrap_or_else(PoisonError::into_inner);
+    fn single(&self, path: String, file: FileText) -> SharedIndex {
+        let mut single = self.single.lock();
         let shelf = Arc::clone(single.entry(path.clone()).or_default());
         drop(single);
         bring_up_to_date(&shelf, vec![(path, file)]);
@@ -86,14 +87,14 @@ impl FileIndexes {
     }
 }
 
-/// Makes an index hold `files` and nothing else. Only what is different is indexed again.
-fn bring_up_to_date(shelf: &Shelf, files: Vec<(String, FileText)>) {
-    let (changed, gone) = difference(&read(shelf), files);
+/// Makes an index contain exactly `files`. Indexes only the changed ones.
+fn bring_up_to_date(shelf: &SharedIndex, files: Vec<(String, FileText)>) {
+    let (changed, gone) = difference(&shelf.read(), files);
     if changed.is_empty() && gone.is_empty() {
         return;
     }
     let documents = changed.into_iter().map(|(path, file)| document(&path, file)).collect();
-    shelf.write().unwrap_or_else(PoisonError::into_inner).change(documents, &gone);
+    shelf.write().change(documents, &gone);
 }
 
 type Difference = (Vec<(String, FileText)>, Vec<Arc<str>>);
@@ -117,15 +118,10 @@ fn document(path: &str, file: FileText) -> Document {
     }
 }
 
-/// Looks for `query` on `shelves`, and nowhere else.
+/// Searches `shelves` for `query`.
 #[must_use]
-pub fn search_shelves(shelves: &[Shelf], query: &Query, wanted: Wanted<'_>) -> Found {
-    let open: Vec<RwLockReadGuard<'_, Index>> = shelves.iter().map(read).collect();
+pub fn search_indexes(shelves: &[SharedIndex], query: &Query, wanted: SearchLimits<'_>) -> SearchResults {
+    let open: Vec<_> = shelves.iter().map(|shelf| shelf.read()).collect();
     let indexes: Vec<&Index> = open.iter().map(|index| &**index).collect();
     search(&indexes, query, wanted)
-}
-
-/// An index in which a panic left a text half in can only find too little; the next change of that text mends it.
-fn read(shelf: &Shelf) -> RwLockReadGuard<'_, Index> {
-    shelf.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,5 @@
-//! An inverted index over texts, in memory: which terms stand in which piece of which text, and how often. Kept by
-//! putting and removing whole texts; what is removed leaves no trace, not in a count either. Reads no files, knows no
-//! trust and does no ranking: see `search`.
+//! An in-memory inverted index: which terms occur in which chunk of which document, and how often. Documents are added
+//! and removed as a whole; removal also updates all counts. Does no file access, trust checks or ranking; see `search`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,16 +7,16 @@ use std::sync::Arc;
 use foreword_prompt::text::ContentHash;
 
 use super::chunk::{Chunk, chunks};
-use super::words::{Side, each_term};
+use super::terms::{Side, each_term};
 
-/// What a word of a heading counts.
-const HEADING: u32 = 2;
-/// What a word of the path or the description counts in the first piece; in the others it counts once.
-const TITLE: u32 = 3;
-/// The most pieces an index holds.
-const MOST_CHUNKS: usize = 1 << 24;
+/// The weight of a term in a heading.
+const HEADING_WEIGHT: u32 = 2;
+/// The weight of a term in the path or description, for the first chunk; 1 for the others.
+const TITLE_WEIGHT: u32 = 3;
+/// The maximum number of chunks in an index.
+const MAX_CHUNKS: usize = 1 << 24;
 
-/// A text to be found.
+/// A document to index.
 ///
 /// ```
 /// use foreword_workspace::memory_index::{Document, Index};
@@ -29,22 +28,22 @@ const MOST_CHUNKS: usize = 1 << 24;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// What it is called; one text for each path.
+    /// Its path, unique in the index.
     pub path: Arc<str>,
-    /// What it is about, on one line.
+    /// Its one-line description.
     pub description: Arc<str>,
-    /// All of it.
+    /// The whole text.
     pub text: Arc<str>,
-    /// Where its body starts; what is before is not searched.
+    /// The byte offset of its body. Text before it is not searched.
     pub body: usize,
-    /// The hash of its text, by which an unchanged text is known.
+    /// The hash of its text, to detect changes.
     pub hash: ContentHash,
-    /// Whether words in it may come from outside.
+    /// Whether it may contain text from outside.
     pub from_outside: bool,
 }
 
 impl Document {
-    /// A text of ours that is all body.
+    /// A trusted document without front matter.
     #[must_use]
     pub fn new(path: &str, description: &str, text: &str) -> Self {
         let hash = ContentHash::of(text);
@@ -53,16 +52,16 @@ impl Document {
     }
 }
 
-/// The texts of one store and the words in them.
+/// An inverted index over documents.
 #[derive(Debug, Default)]
 pub struct Index {
     terms: HashMap<Arc<str>, u32>,
-    /// The same in order, for words of which only the beginning is known.
+    /// The same terms in order, for prefix search.
     in_order: BTreeMap<Arc<str>, u32>,
     postings: Vec<Vec<Posting>>,
     free_terms: Vec<u32>,
     pieces: Vec<Option<Piece>>,
-    /// The length of each piece in words; apart from the pieces, because ranking reads nothing else of them.
+    /// The length of each chunk in words; separate from the chunks, because ranking reads only the lengths.
     lengths: Vec<u16>,
     free_pieces: Vec<u32>,
     documents: BTreeMap<Arc<str>, Entry>,
@@ -76,14 +75,14 @@ struct Entry {
     pieces: Vec<u32>,
 }
 
-/// A piece of a text, as it is found.
+/// An indexed chunk.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
     pub(super) document: Arc<Document>,
     pub(super) chunk: Chunk,
 }
 
-/// A piece that has a term, and what the term counts in it: 24 and 8 bits.
+/// A chunk that contains a term (24 bits), and the term's weight in it (8 bits).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Posting(u32);
 
@@ -102,18 +101,18 @@ impl Posting {
 }
 
 impl Index {
-    /// Adds a text, in place of the one of the same path.
+    /// Adds a document, replacing the one with the same path.
     pub fn put(&mut self, document: Document) {
         self.change(vec![document], &[]);
     }
 
-    /// Forgets the text at `path`.
+    /// Removes the document at `path`.
     pub fn remove(&mut self, path: &str) {
         self.change(Vec::new(), &[path.into()]);
     }
 
-    /// Forgets the texts at `removed`, then adds `put`: all in one go, so that a list of postings is gone through once
-    /// however many texts change.
+    /// Removes the documents at `removed`, then adds `put`, in one batch, so that each posting list is scanned only
+    /// once.
     pub fn change(&mut self, put: Vec<Document>, removed: &[Arc<str>]) {
         let replaced = put.iter().map(|document| &document.path);
         let gone: Vec<Entry> =
@@ -124,49 +123,49 @@ impl Index {
         }
     }
 
-    /// The hash of the text at `path`, if there is one.
+    /// The hash of the document at `path`.
     #[must_use]
     pub fn hash_of(&self, path: &str) -> Option<ContentHash> {
         self.documents.get(path).map(|entry| entry.document.hash)
     }
 
-    /// The paths, in byte order.
+    /// The paths in byte order.
     pub fn paths(&self) -> impl Iterator<Item = &Arc<str>> {
         self.documents.keys()
     }
 
-    /// How many texts there are.
+    /// The number of documents.
     #[must_use]
     pub fn documents(&self) -> usize {
         self.documents.len()
     }
 
-    /// How many pieces they have.
+    /// The number of chunks.
     #[must_use]
     pub fn chunks(&self) -> usize {
         self.chunks
     }
 
-    /// How many different words they have.
+    /// The number of distinct terms.
     #[must_use]
     pub fn terms(&self) -> usize {
         self.terms.len()
     }
 
-    /// About how many bytes of memory it takes, without the texts themselves.
+    /// The approximate memory size in bytes, without the texts themselves.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let postings: usize = self.postings.iter().map(|list| list.capacity() * size_of::<Posting>()).sum();
         let headers = self.postings.capacity() * size_of::<Vec<Posting>>();
-        // Text and counts of an `Arc<str>`, and its place in both maps.
+        // Text and reference counts of an `Arc<str>`, and its entries in both maps.
         let terms: usize = self.terms.keys().map(|term| term.len() + 16 + 2 * 32).sum();
         let pieces = self.pieces.capacity() * (size_of::<Option<Piece>>() + size_of::<u16>());
         let documents = self.documents.len() * (size_of::<Entry>() + size_of::<Document>() + 64);
         postings + headers + terms + pieces + documents
     }
 
-    /// All words of all pieces.
-    pub(super) fn words(&self) -> u64 {
+    /// The total number of words in all chunks.
+    pub(super) fn total_words(&self) -> u64 {
         self.words
     }
 
@@ -178,7 +177,7 @@ impl Index {
         self.pieces.get(number)?.as_ref()
     }
 
-    /// The pieces that have `term`.
+    /// The chunks that contain `term`.
     pub(super) fn postings(&self, term: &str) -> &[Posting] {
         let list = self.terms.get(term).and_then(|number| self.postings.get(*number as usize));
         list.map_or(&[], Vec::as_slice)
@@ -195,14 +194,15 @@ impl Index {
 
     fn add(&mut self, document: Arc<Document>) {
         let mut numbers = Vec::new();
-        for (place, chunk) in cut(&document).into_iter().enumerate() {
-            if self.chunks >= MOST_CHUNKS {
+        for (position, chunk) in cut(&document).into_iter().enumerate() {
+            if self.chunks >= MAX_CHUNKS {
                 break;
             }
             let mut counts: Vec<(u32, u32)> = Vec::new();
-            let words =
-                weigh(&document, &chunk, place, |term, weight| counts.push((self.term(term), weight)));
-            let number = self.place(Piece { document: Arc::clone(&document), chunk }, words);
+            let words = for_each_term(&document, &chunk, position, |term, weight| {
+                counts.push((self.term(term), weight))
+            });
+            let number = self.insert_piece(Piece { document: Arc::clone(&document), chunk }, words);
             counts.sort_unstable();
             for same in counts.chunk_by(|one, other| one.0 == other.0) {
                 let weight = same.iter().map(|(_, weight)| weight).sum();
@@ -213,7 +213,7 @@ impl Index {
         self.documents.insert(Arc::clone(&document.path), Entry { document, pieces: numbers });
     }
 
-    fn place(&mut self, piece: Piece, words: u16) -> u32 {
+    fn insert_piece(&mut self, piece: Piece, words: u16) -> u32 {
         self.words += u64::from(words);
         self.chunks += 1;
         if let Some(free) = self.free_pieces.pop() {
@@ -223,11 +223,11 @@ impl Index {
         }
         self.pieces.push(Some(piece));
         self.lengths.push(words);
-        // `add` keeps to 24 bits.
+        // `add` keeps the number within 24 bits.
         u32::try_from(self.pieces.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// The number of a term, which may be new.
+    /// The number of a term, assigned if it is new.
     fn term(&mut self, term: &str) -> u32 {
         if let Some(known) = self.terms.get(term) {
             return *known;
@@ -245,10 +245,10 @@ impl Index {
     fn forget(&mut self, gone: &[Entry]) {
         let mut touched = BTreeMap::new();
         for entry in gone {
-            for (place, number) in entry.pieces.iter().enumerate() {
-                // The words are counted again rather than kept: that would double what the index takes.
+            for (position, number) in entry.pieces.iter().enumerate() {
+                // The terms are extracted again instead of stored, which would double the size of the index.
                 let Some(piece) = self.pieces[*number as usize].take() else { continue };
-                weigh(&piece.document, &piece.chunk, place, |term, _| {
+                for_each_term(&piece.document, &piece.chunk, position, |term, _| {
                     if let Some((text, number)) = self.terms.get_key_value(term) {
                         touched.entry(*number).or_insert_with(|| Arc::clone(text));
                     }
@@ -271,18 +271,23 @@ impl Index {
     }
 }
 
-/// The pieces of a text. One that has no body is found by its path and description alone.
+/// The chunks of a document. A document without a body is indexed by its path and description alone.
 fn cut(document: &Document) -> Vec<Chunk> {
     let found = chunks(&document.text, document.body);
     if found.is_empty() { vec![Chunk { bytes: 0..0, lines: (1, 1), heading: None }] } else { found }
 }
 
-/// Calls `count` for each word that a piece is found by; gives the number of words of its own.
-fn weigh(document: &Document, chunk: &Chunk, place: usize, mut count: impl FnMut(&str, u32)) -> u16 {
+/// Calls `count` for each term of a chunk with its weight; returns the number of words in the chunk.
+fn for_each_term(
+    document: &Document,
+    chunk: &Chunk,
+    position: usize,
+    mut count: impl FnMut(&str, u32),
+) -> u16 {
     let mut words: u16 = 0;
     let body = &document.text[chunk.bytes.clone()];
     for line in body.split_inclusive('\n') {
-        let weight = if line.starts_with('#') { HEADING } else { 1 };
+        let weight = if line.starts_with('#') { HEADING_WEIGHT } else { 1 };
         each_term(line, Side::Stored, |_, term| {
             words = words.saturating_add(1);
             count(term, weight);
@@ -291,7 +296,7 @@ fn weigh(document: &Document, chunk: &Chunk, place: usize, mut count: impl FnMut
     for above in chunk.heading.iter().filter(|_| !body.starts_with('#')) {
         each_term(above, Side::Stored, |_, term| count(term, 1));
     }
-    let title = if place == 0 { TITLE } else { 1 };
+    let title = if position == 0 { TITLE_WEIGHT } else { 1 };
     for text in [&document.path, &document.description] {
         each_term(text, Side::Stored, |_, term| count(term, title));
     }

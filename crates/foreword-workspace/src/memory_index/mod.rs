@@ -1,6 +1,6 @@
-//! Full-text search over memory. The index is a pure value that anything can be put into; [`FileIndexes`] keeps one for
-//! each store of memory files. There is an index for each store, so that trust decides before the search: whoever may not see
-//! a store searches without it, and finds, counts and ranks exactly as if it were not there.
+//! Full-text search over memory. [`Index`] is a pure value; [`FileIndexes`] maintains one per store of memory files.
+//! Each store has an index of its own, so that trust is applied before the search: for a reader without access to a
+//! store, matches, counts and ranking are the same as if the store did not exist.
 
 mod chunk;
 mod files;
@@ -10,13 +10,13 @@ mod query;
 mod reader;
 mod search;
 mod snippet;
+mod terms;
 #[cfg(test)]
 mod tests;
-mod words;
 
-pub use files::{FileIndexes, Shelf, search_shelves};
+pub use files::{FileIndexes, SharedIndex, search_indexes};
 pub use index::{Document, Index};
-pub use passage::{Lines, NoSuchLines, Passage};
+pub use passage::{LineRangeError, Lines, Passage};
 pub use query::Query;
 pub use reader::{Reader, read_file};
-pub use search::{Found, Hit, Wanted, search};
+pub use search::{Hit, SearchLimits, SearchResults, search};

@@ -1,14 +1,14 @@
-//! Some lines of a text, and how many there are in all. Bounded, so that one note never fills a model's window.
+//! A range of lines of a text, bounded in size, so that one note never fills the model's context window.
 
-/// The most bytes handed out at once.
-const MOST_BYTES: usize = 64 * 1024;
+/// The maximum size of a passage in bytes.
+const MAX_BYTES: usize = 64 * 1024;
 
-/// Which lines are wanted.
+/// A range of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lines {
-    /// The first, from 1.
+    /// The first line, from 1.
     pub from: usize,
-    /// How many; all that follow if it is not said.
+    /// The number of lines. Default: all that follow.
     pub count: Option<usize>,
 }
 
@@ -17,63 +17,63 @@ impl Lines {
     pub const ALL: Self = Self { from: 1, count: None };
 }
 
-/// Some lines of a text.
+/// A range of lines from a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// The lines as they stand there, the last without its line end.
+    /// The lines, without the last line break.
     pub text: String,
-    /// The first of them, from 1.
+    /// The first line, from 1.
     pub first: usize,
-    /// The last of them; one less than the first if there are none.
+    /// The last line; `first - 1` if the passage is empty.
     pub last: usize,
-    /// How many lines the text has.
+    /// The number of lines in the text.
     pub of: usize,
-    /// The line to go on with, if more was asked for than is handed out at once.
+    /// The next line, if the requested range exceeds the size limit.
     pub next: Option<usize>,
-    /// Whether the last line is cut, because it alone is more than is handed out at once.
+    /// Whether the last line is truncated, because it alone exceeds the size limit.
     pub cut: bool,
 }
 
-/// Why there are no such lines.
+/// An invalid range of lines.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoSuchLines {
-    /// Lines count from 1, and at least one must be asked for.
+pub enum LineRangeError {
+    /// The range is empty or starts at line 0.
     #[error("lines count from 1, and at least one must be asked for")]
     None,
-    /// The text ends before.
+    /// The text has fewer lines.
     #[error("it ends with line {of}, so there is no line {from}")]
     Behind {
-        /// The line asked for.
+        /// The requested line.
         from: usize,
-        /// How many there are.
+        /// The number of lines in the text.
         of: usize,
     },
 }
 
 impl Passage {
-    /// The lines `wanted` of `text`.
+    /// Extracts the lines `wanted` from `text`.
     ///
     /// # Errors
-    /// If there is no such line.
+    /// If the first line does not exist.
     ///
     /// ```
     /// use foreword_workspace::memory_index::{Lines, Passage};
     /// let passage = Passage::of("one\ntwo\nthree\n", Lines { from: 2, count: Some(9) }).unwrap();
     /// assert_eq!((passage.text.as_str(), passage.first, passage.last, passage.of), ("two\nthree", 2, 3, 3));
     /// ```
-    pub fn of(text: &str, wanted: Lines) -> Result<Self, NoSuchLines> {
+    pub fn of(text: &str, wanted: Lines) -> Result<Self, LineRangeError> {
         let Some(skipped) = wanted.from.checked_sub(1).filter(|_| wanted.count != Some(0)) else {
-            return Err(NoSuchLines::None);
+            return Err(LineRangeError::None);
         };
         let of = text.lines().count();
         if skipped > 0 && skipped >= of {
-            return Err(NoSuchLines::Behind { from: wanted.from, of });
+            return Err(LineRangeError::Behind { from: wanted.from, of });
         }
         let asked = wanted.count.unwrap_or(usize::MAX).min(of - skipped);
         let mut out = String::new();
         let mut given = 0;
         for line in text.lines().skip(skipped).take(asked) {
-            if given > 0 && out.len() + line.len() >= MOST_BYTES {
+            if given > 0 && out.len() + line.len() >= MAX_BYTES {
                 break;
             }
             if given > 0 {
@@ -82,9 +82,9 @@ impl Passage {
             out.push_str(line);
             given += 1;
         }
-        let cut = out.len() > MOST_BYTES;
+        let cut = out.len() > MAX_BYTES;
         if cut {
-            let end = (0..=MOST_BYTES).rev().find(|end| out.is_char_boundary(*end)).unwrap_or(0);
+            let end = (0..=MAX_BYTES).rev().find(|end| out.is_char_boundary(*end)).unwrap_or(0);
             out.truncate(end);
         }
         let next = (given < asked).then_some(wanted.from + given);
@@ -100,7 +100,7 @@ mod tests {
         text: &str,
         from: usize,
         count: Option<usize>,
-        expected: Result<(&str, usize, usize), NoSuchLines>,
+        expected: Result<(&str, usize, usize), LineRangeError>,
     ) {
         let passage = Passage::of(text, Lines { from, count });
         let expected = expected.map(|(text, last, of)| (text.to_owned(), last, of));
@@ -108,24 +108,24 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_those_asked_for_as_far_as_there_are_any() {
+    fn passages_contain_the_requested_lines() {
         check("a\nb\nc", 1, None, Ok(("a\nb\nc", 3, 3)));
         check("a\nb\nc\n", 3, Some(1), Ok(("c", 3, 3)));
         check("a\n\nc\n", 2, Some(usize::MAX), Ok(("\nc", 3, 3)));
         check("", 1, None, Ok(("", 0, 0)));
-        check("a", 2, None, Err(NoSuchLines::Behind { from: 2, of: 1 }));
-        check("a", usize::MAX, Some(usize::MAX), Err(NoSuchLines::Behind { from: usize::MAX, of: 1 }));
-        check("a", 0, None, Err(NoSuchLines::None));
-        check("a", 1, Some(0), Err(NoSuchLines::None));
+        check("a", 2, None, Err(LineRangeError::Behind { from: 2, of: 1 }));
+        check("a", usize::MAX, Some(usize::MAX), Err(LineRangeError::Behind { from: usize::MAX, of: 1 }));
+        check("a", 0, None, Err(LineRangeError::None));
+        check("a", 1, Some(0), Err(LineRangeError::None));
     }
 
     #[test]
-    fn a_long_text_comes_in_parts_that_follow_each_other() {
+    fn long_texts_are_read_in_consecutive_parts() {
         let text: String = (1..=20_000).map(|number| format!("line {number}\n")).collect();
         let (mut from, mut seen) = (Some(1), Vec::new());
         while let Some(start) = from {
             let passage = Passage::of(&text, Lines { from: start, count: None }).unwrap();
-            assert!(passage.text.len() <= MOST_BYTES && !passage.cut);
+            assert!(passage.text.len() <= MAX_BYTES && !passage.cut);
             seen.extend(passage.text.lines().map(str::to_owned));
             from = passage.next;
         }
@@ -133,9 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_cut_and_says_so() {
-        let passage = Passage::of(&format!("{}\nend", "ä".repeat(MOST_BYTES)), Lines::ALL).unwrap();
-        assert!(passage.cut && passage.text.len() <= MOST_BYTES);
+    fn overlong_lines_are_truncated_and_marked() {
+        let passage = Passage::of(&format!("{}\nend", "ä".repeat(MAX_BYTES)), Lines::ALL).unwrap();
+        assert!(passage.cut && passage.text.len() <= MAX_BYTES);
         assert_eq!(passage.next, Some(2));
     }
 }

@@ -1,19 +1,19 @@
-//! What somebody looks for: the words of a question that are worth looking for.
+//! A search query: the distinct terms of a question.
 
-use super::words::{Side, each_term};
+use super::terms::{Side, each_term};
 
-/// The most different words of a question that count.
-const MOST_WORDS: usize = 32;
+/// The maximum number of distinct terms.
+const MAX_WORDS: usize = 32;
 
-/// Words that most English sentences have. They are passed over if there are others.
-const EVERYDAY: [&str; 54] = [
+/// Common English words. They are ignored if the query has other words.
+const STOP_WORDS: [&str; 54] = [
     "a", "about", "an", "and", "are", "as", "at", "be", "but", "by", "can", "did", "do", "does", "for",
     "from", "had", "has", "have", "he", "her", "his", "how", "i", "in", "is", "it", "its", "me", "my", "of",
     "on", "or", "our", "she", "that", "the", "their", "them", "there", "they", "this", "to", "was", "we",
     "were", "what", "when", "where", "which", "who", "with", "you", "your",
 ];
 
-/// The words of a question.
+/// A search query.
 ///
 /// ```
 /// use foreword_workspace::memory_index::Query;
@@ -27,28 +27,28 @@ pub struct Query {
 }
 
 impl Query {
-    /// What `text` asks for.
+    /// Parses a query.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let mut telling: Vec<String> = Vec::new();
         let mut everyday: Vec<String> = Vec::new();
         each_term(text, Side::Asked, |word, term| {
             let written = text[word].to_ascii_lowercase();
-            let list = if EVERYDAY.contains(&written.as_str()) { &mut everyday } else { &mut telling };
-            if list.len() < MOST_WORDS && !list.iter().any(|known| known == term) {
+            let list = if STOP_WORDS.contains(&written.as_str()) { &mut everyday } else { &mut telling };
+            if list.len() < MAX_WORDS && !list.iter().any(|known| known == term) {
                 list.push(term.to_owned());
             }
         });
         Self { terms: if telling.is_empty() { everyday } else { telling } }
     }
 
-    /// The words, as they are looked for.
+    /// The terms.
     #[must_use]
     pub fn terms(&self) -> &[String] {
         &self.terms
     }
 
-    /// Whether there is nothing to look for.
+    /// Whether the query has no terms.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
@@ -60,14 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyday_words_are_in_order_so_that_none_is_there_twice() {
-        assert!(EVERYDAY.windows(2).all(|pair| pair[0] < pair[1]));
+    fn stop_words_are_sorted_and_unique() {
+        assert!(STOP_WORDS.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]
-    fn a_question_of_a_thousand_words_counts_by_its_first() {
+    fn long_queries_use_their_first_words() {
         let text: String = (0..1_000).map(|number| format!("w{number} ")).collect();
-        assert_eq!(Query::new(&text).terms().len(), MOST_WORDS);
+        assert_eq!(Query::new(&text).terms().len(), MAX_WORDS);
         assert_eq!(Query::new(&"tea ".repeat(1_000)).terms(), ["tea"]);
     }
 }

@@ -1,5 +1,5 @@
-//! Who reads memory, and what they may read: the files of the stores that their trust opens, and the workspace files that
-//! their own prompt names. Decided from names and rules, before anything is opened.
+//! Which memory a reader may read: the files of the stores their trust permits, and the workspace files in their own
+//! prompt. Decided from paths and rules, before any file is opened.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::path_trust::Access;
 use crate::roots::FileText;
 use crate::snapshot::Snapshot;
 
-/// Who reads memory, and where.
+/// A reader of memory.
 ///
 /// ```
 /// use foreword_prompt::trust::Trust;
@@ -25,24 +25,24 @@ use crate::snapshot::Snapshot;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reader {
-    /// The effective trust: nothing above it is opened or counted.
+    /// The effective trust: files that need more are neither opened nor counted.
     pub trust: Trust,
     /// The known user.
     pub user: Option<Arc<str>>,
-    /// The family of the channel, such as `signal`.
+    /// The channel family, such as `signal`.
     pub family: Option<Arc<str>>,
     /// The situation, such as `group`.
     pub situation: Option<Arc<str>>,
 }
 
 impl Reader {
-    /// Somebody of whom nothing is known but how far they are trusted.
+    /// A reader with a trust and nothing else known.
     #[must_use]
     pub fn of(trust: Trust) -> Self {
         Self { trust, user: None, family: None, situation: None }
     }
 
-    /// The workspace files that are lines of this reader's menu instead of text in the prompt.
+    /// The workspace files that appear in this reader's menu instead of the prompt.
     pub(super) fn menu_files(&self, snapshot: &Snapshot) -> Vec<String> {
         let in_menu = |layer: &&Arc<Layer>| layer.fit.overflow == Overflow::Menu;
         let plan = self.plan(snapshot);
@@ -50,7 +50,7 @@ impl Reader {
         paths.filter(|path| self.may_read(snapshot, path)).collect()
     }
 
-    /// The workspace files that this reader's prompt is made of, in whole, in part or as a line of the menu.
+    /// Whether this reader's prompt contains the file, in whole, in part or as a line of the menu.
     fn names(&self, snapshot: &Snapshot, path: &str) -> bool {
         let situation = self.situation.as_ref().and_then(|name| snapshot.config.situations.get(name));
         let overlay = situation.and_then(|situation| situation.overlay.as_deref());
@@ -66,12 +66,12 @@ impl Reader {
 
     fn plan(&self, snapshot: &Snapshot) -> Vec<Arc<Layer>> {
         let trust = TrustDecision::new(self.trust, self.trust);
-        plan(&snapshot.config, trust, (self.user.as_deref(), self.family.as_deref()), None).layers
+        plan(&snapshot.config, trust, self.user.as_deref(), self.family.as_deref(), None).layers
     }
 
-    /// Whether the rules let this reader have the file that `path` leads to, links resolved.
+    /// Whether the rules permit this reader to read the file that `path` resolves to.
     fn may_read(&self, snapshot: &Snapshot, path: &str) -> bool {
-        // Their own prompt names it.
+        // The reader's own prompt names the file.
         let permits = |path: &str| {
             snapshot
                 .needed(path, self.user.as_deref(), Access::PromptSource)
@@ -88,19 +88,19 @@ fn file_of(layer: &Arc<Layer>) -> Option<String> {
     }
 }
 
-/// The file that memory calls `path`, with the path it is listed under: a file of a store (`private/people.md`, or the
-/// same with `memory/` before it), or a workspace file that the reader's own prompt names. `None` if there is none, which
-/// is the same as one that the reader may not have.
+/// Reads the memory file `path`: a file of a store (`private/people.md`, with or without `memory/`), or a workspace
+/// file in the reader's own prompt. Returns it with its listed path. `None` if it does not exist or the reader may not
+/// read it; the two cases are indistinguishable.
 ///
 /// # Errors
-/// If it is there for this reader and can't be read.
+/// If the reader may read it and the read fails.
 pub fn read_file(
     snapshot: &Snapshot,
     reader: &Reader,
     path: &str,
 ) -> Result<Option<(String, FileText)>, WorkspaceError> {
     let Ok(path) = plain_path(path) else { return Ok(None) };
-    // Without trust there is no memory, whatever is named.
+    // A reader without access to any store has no memory.
     if MemoryStore::permitted(reader.trust).is_empty() {
         return Ok(None);
     }
@@ -126,13 +126,13 @@ fn read_from_store(
 ) -> Result<Option<(String, FileText)>, WorkspaceError> {
     let Some((store, name)) = path.split_once('/') else { return Ok(None) };
     let Ok(store) = store.parse::<MemoryStore>() else { return Ok(None) };
-    // Only what a listing would show.
+    // Only files that a listing would show.
     let listed = name.ends_with(".md") && !name.split('/').any(|part| part.starts_with('.'));
     if !listed || !reader.trust.permits(store.needed_trust()) {
         return Ok(None);
     }
     let files = snapshot.files();
-    // By the store's own handle, so that no link leads out of the store.
+    // Relative to the store's handle, so that no symbolic link leads out of the store.
     let Some(folder) = found(files.root.subroot(&format!("memory/{store}")))? else { return Ok(None) };
     let needed = found(needed_trust(&folder, store, name, &snapshot.config.file_rules))?.flatten();
     if !needed.is_some_and(|needed| reader.trust.permits(needed)) {

@@ -1,5 +1,5 @@
-//! Finds the pieces that speak of something, the best first (BM25). Whoever asks names the indexes; nothing outside of
-//! them is looked at or counted, so that what somebody may not see can't show through a rank, a weight or a total.
+//! Ranked search over chunks (BM25). Only the given indexes are searched and counted, so that documents the reader may
+//! not see cannot influence a rank, a score or a total.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -10,67 +10,67 @@ use foreword_prompt::tokens::TokenCounter;
 use super::index::{Document, Index, Piece};
 use super::query::Query;
 use super::snippet::snippet;
-use super::words::is_lone_character;
+use super::terms::is_lone_character;
 
-/// How soon more of the same word counts no more.
+/// BM25 `k1`: term frequency saturation.
 const SATURATION: f32 = 1.2;
-/// How far a long piece counts for less.
+/// BM25 `b`: length normalisation.
 const LENGTH_SHARE: f32 = 0.75;
-/// A shorter word than this is not taken for the beginning of another.
-const SHORTEST_START: usize = 3;
-/// The most words that a beginning stands for.
-const MOST_ENDINGS: usize = 32;
+/// The minimum length of a prefix, in characters.
+const MIN_PREFIX_CHARS: usize = 3;
+/// The maximum number of terms a prefix expands to.
+const MAX_COMPLETIONS: usize = 32;
 
-/// How much to find.
+/// Limits of a search.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
-    /// The most results.
+pub struct SearchLimits<'a> {
+    /// The maximum number of results.
     pub limit: usize,
-    /// The most results from one text.
+    /// The maximum number of results per document.
     pub per_document: usize,
-    /// The most tokens of a snippet.
+    /// The maximum size of a snippet, in tokens.
     pub snippet_tokens: usize,
-    /// Who counts them.
+    /// Counts the tokens.
     pub counter: &'a dyn TokenCounter,
 }
 
-/// What was found.
+/// The results of a search.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
-    /// The best, in order; ties by path and line.
+pub struct SearchResults {
+    /// The best hits in order; ties by path and line.
     pub hits: Vec<Hit>,
-    /// How many pieces there are that have any of the words.
+    /// The total number of chunks that contain any of the terms.
     pub matches: usize,
 }
 
-/// A piece that was found.
+/// A matching chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The text it is from.
+    /// Its document.
     pub document: Arc<Document>,
-    /// The headings it stands under.
+    /// The enclosing headings.
     pub heading: Option<Arc<str>>,
     /// Its first and last line, from 1.
     pub lines: (usize, usize),
-    /// The words around what was looked for, on one line.
+    /// The text around the matches, on one line.
     pub snippet: String,
-    /// How well it fits. Only to be compared with others of the same search.
+    /// The score, comparable only within the same search.
     pub score: f32,
 }
 
-/// Looks for `query` in `indexes`.
+/// Searches `indexes` for `query`.
 ///
 /// ```
-/// use foreword_prompt::tokens::Counter;
-/// use foreword_workspace::memory_index::{Document, Index, Query, Wanted, search};
+/// use foreword_prompt::tokens::Tokenizer;
+/// use foreword_workspace::memory_index::{Document, Index, Query, SearchLimits, search};
 /// let mut social = Index::default();
 /// social.put(Document::new("social/people.md", "who is who", "- Carol — born 3 May, birthday in spring\n- Bob"));
-/// let wanted = Wanted { limit: 8, per_document: 3, snippet_tokens: 60, counter: Counter::Estimate.get() };
+/// let wanted = SearchLimits { limit: 8, per_document: 3, snippet_tokens: 60, counter: Tokenizer::Estimate.get() };
 /// let found = search(&[&social], &Query::new("Carol's birthday"), wanted);
 /// assert_eq!((&*found.hits[0].document.path, found.hits[0].lines), ("social/people.md", (1, 2)));
 /// ```
 #[must_use]
-pub fn search(indexes: &[&Index], query: &Query, wanted: Wanted<'_>) -> Found {
+pub fn search(indexes: &[&Index], query: &Query, wanted: SearchLimits<'_>) -> SearchResults {
     let words: Vec<Word> = query.terms().iter().filter_map(|term| Word::find(indexes, term)).collect();
     let corpus = Corpus::of(indexes);
     let scored: Vec<(&Index, Vec<f32>)> =
@@ -90,18 +90,18 @@ pub fn search(indexes: &[&Index], query: &Query, wanted: Wanted<'_>) -> Found {
             score,
         })
         .collect();
-    Found { hits, matches }
+    SearchResults { hits, matches }
 }
 
-/// A word of the question, and the terms it stands for.
+/// A term of the query, and the indexed terms it matches.
 struct Word {
     terms: BTreeSet<Arc<str>>,
-    /// How many pieces have one of them.
+    /// The number of chunks that contain one of them.
     pieces: usize,
 }
 
 impl Word {
-    /// The word itself; only if nothing has it, the words that begin with it.
+    /// The term itself; if no chunk contains it, the terms with this prefix.
     fn find(indexes: &[&Index], term: &str) -> Option<Self> {
         let pieces = |term: &str| indexes.iter().map(|index| index.postings(term).len()).sum::<usize>();
         let exact = pieces(term);
@@ -110,17 +110,18 @@ impl Word {
         if exact > 0 {
             terms.insert(term.into());
         }
-        if lone || (exact == 0 && term.chars().nth(SHORTEST_START - 1).is_some()) {
-            let longer = indexes.iter().flat_map(|index| index.terms_from(term).take(MOST_ENDINGS).cloned());
+        if lone || (exact == 0 && term.chars().nth(MIN_PREFIX_CHARS - 1).is_some()) {
+            let longer =
+                indexes.iter().flat_map(|index| index.terms_from(term).take(MAX_COMPLETIONS).cloned());
             let longer: BTreeSet<Arc<str>> = longer.collect();
-            terms.extend(longer.into_iter().take(MOST_ENDINGS));
+            terms.extend(longer.into_iter().take(MAX_COMPLETIONS));
         }
         let pieces = terms.iter().map(|term| pieces(term)).sum();
         (pieces > 0).then_some(Self { terms, pieces })
     }
 }
 
-/// What is counted over everything that may be seen, in whole numbers: the same in whichever order.
+/// Totals over all searched indexes, as integers, so that the order of the indexes does not matter.
 struct Corpus {
     pieces: f32,
     mean_length: f32,
@@ -129,11 +130,11 @@ struct Corpus {
 impl Corpus {
     fn of(indexes: &[&Index]) -> Self {
         let pieces: usize = indexes.iter().map(|index| index.chunks()).sum();
-        let words: u64 = indexes.iter().map(|index| index.words()).sum();
+        let words: u64 = indexes.iter().map(|index| index.total_words()).sum();
         Self { pieces: pieces as f32, mean_length: (words as f32 / pieces.max(1) as f32).max(1.0) }
     }
 
-    /// How much a word tells that so many pieces have.
+    /// The inverse document frequency of a term that this many chunks contain.
     fn rarity(&self, pieces: usize) -> f32 {
         let pieces = (pieces as f32).min(self.pieces);
         (1.0 + (self.pieces - pieces + 0.5) / (pieces + 0.5)).ln()
@@ -162,15 +163,15 @@ struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    fn place(&self) -> (&str, usize) {
+    fn position(&self) -> (&str, usize) {
         (&self.piece.document.path, self.piece.chunk.bytes.start)
     }
 }
 
 impl Ord for Candidate<'_> {
-    /// The better is the greater; of equals, the one whose path and line come first.
+    /// A higher score is greater; ties by path and line.
     fn cmp(&self, other: &Self) -> Ordering {
-        self.score.total_cmp(&other.score).then_with(|| other.place().cmp(&self.place()))
+        self.score.total_cmp(&other.score).then_with(|| other.position().cmp(&self.position()))
     }
 }
 
@@ -188,9 +189,13 @@ impl PartialEq for Candidate<'_> {
 
 impl Eq for Candidate<'_> {}
 
-/// The best candidates in order, not too many from one text.
-fn best<'a>(scored: &[(&'a Index, Vec<f32>)], matches: usize, wanted: Wanted<'_>) -> Vec<Candidate<'a>> {
-    // Nearly always a few of the best are enough; the others need not even be looked at.
+/// The best candidates in order, limited per document.
+fn best<'a>(
+    scored: &[(&'a Index, Vec<f32>)],
+    matches: usize,
+    wanted: SearchLimits<'_>,
+) -> Vec<Candidate<'a>> {
+    // A small pool is nearly always enough, so the other chunks are skipped.
     let pool = wanted.limit.saturating_mul(wanted.per_document).saturating_mul(2);
     let leading = candidates(scored, nth_best(scored, pool));
     let enough = leading.len() == matches;
@@ -198,7 +203,7 @@ fn best<'a>(scored: &[(&'a Index, Vec<f32>)], matches: usize, wanted: Wanted<'_>
     if enough || chosen.len() == wanted.limit { chosen } else { choose(candidates(scored, 0.0), wanted) }
 }
 
-/// The `n`th best score, or nothing if there are fewer.
+/// The `n`th best score, or 0 if there are fewer.
 fn nth_best(scored: &[(&Index, Vec<f32>)], n: usize) -> f32 {
     let n = n.max(1);
     let mut leading: Vec<f32> = Vec::new();
@@ -217,7 +222,7 @@ fn nth_best(scored: &[(&Index, Vec<f32>)], n: usize) -> f32 {
     least
 }
 
-/// The pieces that score at least `least`.
+/// The chunks with a score of at least `least`.
 fn candidates<'a>(scored: &[(&'a Index, Vec<f32>)], least: f32) -> Vec<Candidate<'a>> {
     let mut out = Vec::new();
     for (index, scores) in scored {
@@ -230,8 +235,8 @@ fn candidates<'a>(scored: &[(&'a Index, Vec<f32>)], least: f32) -> Vec<Candidate
     out
 }
 
-/// A heap, because nobody asks for the order of the rest.
-fn choose<'a>(candidates: Vec<Candidate<'a>>, wanted: Wanted<'_>) -> Vec<Candidate<'a>> {
+/// A heap, because the order of the remaining candidates is irrelevant.
+fn choose<'a>(candidates: Vec<Candidate<'a>>, wanted: SearchLimits<'_>) -> Vec<Candidate<'a>> {
     let mut heap = BinaryHeap::from(candidates);
     let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
     let mut out = Vec::new();

@@ -1,12 +1,12 @@
-//! What is found, in which order, and that changes leave no trace of what was there before.
+//! Tests of matching and ranking, and that removed documents leave no trace.
 
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use proptest::prelude::*;
 
-use super::{Document, Found, Index, Query, Wanted, search};
+use super::{Document, Index, Query, SearchLimits, SearchResults, search};
 
-fn wanted(limit: usize) -> Wanted<'static> {
-    Wanted { limit, per_document: 3, snippet_tokens: 60, counter: Counter::Estimate.get() }
+fn wanted(limit: usize) -> SearchLimits<'static> {
+    SearchLimits { limit, per_document: 3, snippet_tokens: 60, counter: Tokenizer::Estimate.get() }
 }
 
 fn index(texts: &[(&str, &str)]) -> Index {
@@ -16,7 +16,7 @@ fn index(texts: &[(&str, &str)]) -> Index {
     index
 }
 
-fn paths(found: &Found) -> Vec<&str> {
+fn paths(found: &SearchResults) -> Vec<&str> {
     found.hits.iter().map(|hit| &*hit.document.path).collect()
 }
 
@@ -40,7 +40,7 @@ fn check(question: &str, expected: &[&str]) {
 }
 
 #[test]
-fn the_best_come_first() {
+fn best_matches_are_first() {
     check("Carol's birthday", &["private/carol.md", "private/garden.md", "private/dates.md"]);
     check("what's Carol's birthday?", &["private/carol.md", "private/garden.md", "private/dates.md"]);
     check("boiler", &["shared/boiler.md", "private/dates.md", "social/long.md"]);
@@ -52,18 +52,18 @@ fn the_best_come_first() {
 }
 
 #[test]
-fn the_beginning_of_a_word_is_tried_when_nothing_else_is_left() {
+fn prefixes_match_only_without_an_exact_match() {
     check("plumb", &["shared/boiler.md"]);
     check("peon", &["private/carol.md"]);
-    // Two letters begin too many words.
+    // Two characters are too short for a prefix.
     check("pl", &[]);
-    // Where the word itself is there, longer ones are not meant.
+    // If the word itself occurs, it is not treated as a prefix.
     let index = index(&[("a.md", "the car"), ("b.md", "the carpet")]);
     assert_eq!(paths(&search(&[&index], &Query::new("car"), wanted(8))), ["a.md"]);
 }
 
 #[test]
-fn words_of_path_description_and_headings_count_more() {
+fn path_description_and_headings_weigh_more() {
     let mut index = index(&[
         ("x/notes.md", "A word about tax, among many others that are here as well."),
         ("x/tax.md", "Nothing of that word, but among many others that are here as well."),
@@ -79,7 +79,7 @@ fn words_of_path_description_and_headings_count_more() {
 }
 
 #[test]
-fn equals_come_by_path_and_line_and_not_too_many_from_one_text() {
+fn ties_are_ordered_and_limited_per_document() {
     let item = format!("- tea {}\n", "word ".repeat(70));
     let (six, one) = (item.repeat(6), item.clone());
     let index = index(&[("b.md", &six), ("c.md", &one), ("a.md", &one)]);
@@ -91,7 +91,7 @@ fn equals_come_by_path_and_line_and_not_too_many_from_one_text() {
 }
 
 #[test]
-fn a_text_that_has_all_the_best_places_does_not_crowd_out_the_others() {
+fn one_document_does_not_crowd_out_others() {
     let flood = format!("- tea tea tea {}\n", "word ".repeat(70)).repeat(500);
     let faint = format!("- tea {}\n", "word ".repeat(90));
     let index = index(&[("a.md", &flood), ("b.md", &faint), ("c.md", &faint)]);
@@ -104,14 +104,14 @@ fn a_text_that_has_all_the_best_places_does_not_crowd_out_the_others() {
 }
 
 #[test]
-fn a_text_without_body_is_found_by_its_name() {
+fn documents_without_body_are_found_by_name() {
     let index = index(&[("private/passport.md", "")]);
     let found = search(&[&index], &Query::new("passport"), wanted(8));
     assert_eq!((found.hits[0].lines, found.hits[0].snippet.as_str()), ((1, 1), ""));
 }
 
-/// Everything about a search that could tell one corpus from another.
-fn told(indexes: &[&Index], question: &str) -> (Vec<String>, usize) {
+/// Everything in a result that could reveal a difference between two corpora.
+fn fingerprint(indexes: &[&Index], question: &str) -> (Vec<String>, usize) {
     let found = search(indexes, &Query::new(question), wanted(8));
     let hit = |hit: &super::Hit| {
         let score = hit.score.to_bits();
@@ -131,7 +131,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn an_index_that_was_changed_is_the_index_that_was_never_different(
+    fn updated_index_equals_a_fresh_index(
         changes in prop::collection::vec((0..6_u8, prop::option::of(text())), 1..30),
         question in text(),
     ) {
@@ -153,17 +153,17 @@ proptest! {
         let mut fresh = Index::default();
         fresh.change(now.iter().map(|(path, text)| Document::new(path, "about tea", text)).collect(), &[]);
         prop_assert_eq!(
-            (changed.documents(), changed.chunks(), changed.terms(), changed.words()),
-            (fresh.documents(), fresh.chunks(), fresh.terms(), fresh.words())
+            (changed.documents(), changed.chunks(), changed.terms(), changed.total_words()),
+            (fresh.documents(), fresh.chunks(), fresh.terms(), fresh.total_words())
         );
-        prop_assert_eq!(told(&[&changed], &question), told(&[&fresh], &question));
+        prop_assert_eq!(fingerprint(&[&changed], &question), fingerprint(&[&fresh], &question));
         for word in ["tea", "bo", "boi", "猫"] {
-            prop_assert_eq!(told(&[&changed], word), told(&[&fresh], word));
+            prop_assert_eq!(fingerprint(&[&changed], word), fingerprint(&[&fresh], word));
         }
     }
 
     #[test]
-    fn texts_on_several_shelves_rank_as_if_they_were_on_one(
+    fn ranking_does_not_depend_on_the_split_into_indexes(
         texts in prop::collection::vec((0..3_usize, text()), 0..20),
         question in text(),
     ) {
@@ -174,6 +174,6 @@ proptest! {
             one.put(document.clone());
             several[*shelf].put(document);
         }
-        prop_assert_eq!(told(&several.each_ref(), &question), told(&[&one], &question));
+        prop_assert_eq!(fingerprint(&several.each_ref(), &question), fingerprint(&[&one], &question));
     }
 }

@@ -1,11 +1,11 @@
-//! Bytes of a file to text: UTF-8 without byte order mark, every line ended by `\n`, so that the same words are the
-//! same bytes wherever they were typed. Guesses no other encoding.
+//! Decodes a file: UTF-8 without byte order mark, with `\n` line ends, so that equal text is equal bytes. Other
+//! encodings are refused.
 
 use crate::error::AccessReason;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The text that `bytes` stand for. Offsets in errors count from the start of the file.
+/// Decodes `bytes`. Offsets in errors count from the start of the file.
 pub(super) fn decode(mut bytes: Vec<u8>) -> Result<String, AccessReason> {
     let utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     let skipped = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
@@ -29,13 +29,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_ends_are_normalised_and_the_byte_order_mark_is_stripped() {
+    fn line_ends_and_byte_order_mark_are_normalised() {
         assert_eq!(decode(b"\xef\xbb\xbfa\r\nb\rc\n\r\n".to_vec()), Ok("a\nb\nc\n\n".to_owned()));
         assert_eq!(decode("in\u{feff}side".into()), Ok("in\u{feff}side".to_owned()));
     }
 
     #[test]
-    fn bytes_that_are_not_utf8_are_refused_with_their_offset() {
+    fn invalid_utf8_is_refused_with_its_offset() {
         assert_eq!(decode(b"ab\xff".to_vec()), Err(AccessReason::NotUtf8 { offset: 2, utf16: false }));
         assert_eq!(
             decode(b"\xef\xbb\xbfa\xe9".to_vec()),

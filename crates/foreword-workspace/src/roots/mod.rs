@@ -1,20 +1,20 @@
-//! Named directories that nothing outside of can be read through.
+//! Named directories that confine all file access.
 //!
-//! A [`Root`] holds a directory handle. Paths are walked part by part from that handle, each part opened without
-//! following links; a link is read and walked in the same way. So there is no moment between a check and an open in
-//! which a link could be swapped, and no path is ever made canonical. A file is opened once; its kind, its size and its
-//! bytes all come from that one handle.
+//! A [`Root`] holds a directory handle. Paths are walked one component at a time from that handle, and each component
+//! is opened without following links; a link's target is walked in the same way. So there is no race between a check
+//! and an open, and no path is canonicalised. A file is opened once; its kind, its size and its bytes all come from
+//! that handle.
 //!
-//! Writes only through [`Root::write`], never lists what it would not read, and never enters `.foreword/` or `.git/`.
+//! Writes only through [`Root::write`], lists only what it would read, and never enters `.foreword/` or `.git/`.
 
+mod checked_read;
 mod decode;
-mod judged;
-mod listing;
+mod list;
 mod path;
-mod reading;
+mod read;
 mod signature;
 mod walk;
-mod writing;
+mod write;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-pub use self::judged::Judged;
-pub use self::listing::Tree;
-pub use self::reading::{FileText, HardLinks, ReadLimits};
+pub use self::checked_read::CheckedRead;
+pub use self::list::Tree;
+pub use self::read::{FileText, HardLinks, ReadLimits};
 pub use self::signature::Signature;
-pub use self::writing::{WriteError, WriteReason, Written};
+pub use self::write::{WriteError, WriteReason, WrittenFile};
 
 pub(crate) use self::path::is_reserved;
 
 use self::path::RelativePath;
 use self::walk::Fault;
-use crate::error::{AccessError, AccessReason, FilePlace, ResolutionError, RootLabel, WorkspaceError};
+use crate::error::{AccessError, AccessReason, FileLocation, ResolutionError, RootLabel, WorkspaceError};
 
-/// A directory that files are read below, and never outside of.
+/// A directory that confines all access to the files below it.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -57,7 +57,7 @@ pub struct Root {
     limits: ReadLimits,
 }
 
-/// Which directory a root is, whatever it is called.
+/// The identity of a root's directory, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RootId {
     device: u64,
@@ -68,12 +68,12 @@ impl Root {
     /// Opens the directory `path`, called `name` in messages.
     ///
     /// # Errors
-    /// [`ResolutionError::MissingRoot`] when there is no such directory, an [`AccessError`] when it can't be opened.
+    /// [`ResolutionError::MissingRoot`] when the directory does not exist, an [`AccessError`] when it cannot be opened.
     pub fn open(name: &str, path: &Path) -> Result<Self, WorkspaceError> {
         Self::open_for(name, path, &format!("the {name} path"))
     }
 
-    /// As [`Root::open`], for a directory that the setting `origin` points to; messages say so.
+    /// As [`Root::open`], for a directory that the setting `origin` names; messages mention it.
     ///
     /// # Errors
     /// As [`Root::open`].
@@ -96,29 +96,29 @@ impl Root {
         Self { limits, ..self }
     }
 
-    /// The directory `path` below this root, as a root of its own that can't be left either.
+    /// Opens the directory `path` below this root as a root of its own.
     ///
     /// # Errors
-    /// [`ResolutionError::MissingFile`] when there is no such directory, an [`AccessError`] when it is not below
-    /// this root.
+    /// [`ResolutionError::MissingFile`] when the directory does not exist, an [`AccessError`] when it is not below this
+    /// root.
     pub fn subroot(&self, path: &str) -> Result<Self, WorkspaceError> {
         let directory = self.directory_at(path)?;
         let label = RootLabel { name: self.label.name.clone(), path: self.label.path.join(path) };
         Self::from_directory(Arc::new(label), directory, self.limits)
     }
 
-    /// What it is called and where it was opened, for messages.
+    /// Its name and path, for messages.
     #[must_use]
     pub fn label(&self) -> &RootLabel {
         &self.label
     }
 
-    /// Whether the directory still stands at the path it was opened at; says what became of it otherwise.
+    /// Checks that the directory is still at the path it was opened at; the error says what happened.
     pub(crate) fn check_in_place(&self) -> Result<(), String> {
         let metadata = Dir::open_ambient_dir(&self.label.path, ambient_authority())
             .and_then(|directory| directory.dir_metadata())
             .map_err(|error| match walk::io_fault(&error) {
-                Fault::Missing => "is not there any more".to_owned(),
+                Fault::Missing => "does not exist any more".to_owned(),
                 Fault::Refused(reason) => format!("can't be opened any more: {reason}"),
             })?;
         let (device, inode) = signature::identity(&metadata);
@@ -142,7 +142,7 @@ impl Root {
                 let (device, inode) = signature::identity(&metadata);
                 Ok(Self { label, directory, id: RootId { device, inode }, limits })
             }
-            Err(error) => Err(access(&label, ".", AccessReason::Unreadable(walk::io_words(&error)))),
+            Err(error) => Err(access(&label, ".", AccessReason::Unreadable(walk::io_message(&error)))),
         }
     }
 
@@ -155,16 +155,16 @@ impl Root {
 
     fn error(&self, path: &str, fault: Fault) -> WorkspaceError {
         match fault {
-            Fault::Missing => ResolutionError::MissingFile(place(&self.label, path)).into(),
+            Fault::Missing => ResolutionError::MissingFile(location(&self.label, path)).into(),
             Fault::Refused(reason) => access(&self.label, path, reason),
         }
     }
 }
 
 fn access(label: &Arc<RootLabel>, path: &str, reason: AccessReason) -> WorkspaceError {
-    AccessError { place: place(label, path), reason }.into()
+    AccessError { place: location(label, path), reason }.into()
 }
 
-fn place(label: &Arc<RootLabel>, path: &str) -> FilePlace {
-    FilePlace { file: path.to_owned(), root: Arc::clone(label) }
+fn location(label: &Arc<RootLabel>, path: &str) -> FileLocation {
+    FileLocation { file: path.to_owned(), root: Arc::clone(label) }
 }

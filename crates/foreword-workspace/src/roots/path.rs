@@ -1,19 +1,19 @@
-//! Paths below a root, checked as text before anything is opened: relative, forward slashes, no step upwards, and
-//! never through a directory that belongs to Foreword or git. Does not look at the disk.
+//! Validates paths below a root as text, before any file is opened: relative, with forward slashes, no `..`, and not
+//! through a reserved directory.
 
 use std::ffi::{OsStr, OsString};
 
 use crate::error::{AccessReason, FileKind};
 
-/// Directories that are never part of a prompt, in any folder and in any spelling a case-blind disk would accept.
+/// Reserved directories, at any depth and in any case.
 const RESERVED: [&str; 2] = [".foreword", ".git"];
 
-/// Whether `name` is a directory that is never read.
+/// Whether `name` is a reserved directory.
 pub(crate) fn is_reserved(name: &OsStr) -> bool {
     RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
-/// The parts of a path below a root; none of them is `.`, `..` or empty.
+/// The components of a path below a root; none is `.`, `..` or empty.
 #[derive(Debug)]
 pub(super) struct RelativePath(Vec<OsString>);
 
@@ -27,7 +27,7 @@ impl RelativePath {
         Ok(parts)
     }
 
-    /// The path of a directory; `.` and the empty path are the root itself.
+    /// The path of a directory; `.` and the empty path mean the root itself.
     pub(super) fn parse_directory(path: &str) -> Result<Self, AccessReason> {
         if path.contains('\0') {
             return Err(AccessReason::NulInPath);
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_refused_as_text_before_anything_is_opened() {
+    fn invalid_paths_are_refused_before_opening() {
         check("prompts/./group.md", Ok(&["prompts", "group.md"]));
         check("..md", Ok(&["..md"]));
         check("a/..b/c", Ok(&["a", "..b", "c"]));

@@ -1,14 +1,15 @@
-//! What tells one version of a file from another without reading it. Change time and inode are part of it, so that an
-//! edit which keeps size and modification time, and a file put in another's place, are seen.
+//! Identifies a version of a file without reading it. Includes change time and inode, to detect edits that keep size
+//! and modification time, and replaced files.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cap_std::fs::Metadata;
 
-/// Clocks of file systems tick slowly (up to two seconds on FAT): two edits within one tick have the same times.
-const COARSEST_TICK: Duration = Duration::from_secs(2);
+/// The coarsest timestamp resolution of common file systems (two seconds on FAT). Two edits within one tick have the
+/// same times.
+const MAX_CLOCK_TICK: Duration = Duration::from_secs(2);
 
-/// One version of a file, as far as its metadata can tell.
+/// A version of a file, identified by its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Signature {
     /// The device the file is on.
@@ -17,21 +18,21 @@ pub struct Signature {
     pub inode: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// When its content was last changed, in nanoseconds since 1970.
+    /// The modification time, in nanoseconds since 1970.
     pub mtime_ns: i128,
-    /// When its content, name or rights were last changed; nobody but the system can set it.
+    /// The change time of content, name or permissions; only the kernel sets it.
     pub ctime_ns: i128,
 }
 
 impl Signature {
-    /// Whether an edit made after the moment `seen` would certainly give another signature.
+    /// Whether an edit after `seen` is certain to change the signature.
     ///
-    /// A file changed within the last tick of the clock may be changed again without any of its times moving, so
-    /// what was read at `seen` may only be kept once the tick is over.
+    /// A file changed within the last clock tick may change again with the same times, so its text may be cached only
+    /// after the tick.
     #[must_use]
     pub fn is_settled(&self, seen: SystemTime) -> bool {
         let seen_ns = seen.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
-        self.ctime_ns.max(self.mtime_ns) + (COARSEST_TICK.as_nanos() as i128) < seen_ns
+        self.ctime_ns.max(self.mtime_ns) + (MAX_CLOCK_TICK.as_nanos() as i128) < seen_ns
     }
 }
 
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_settled_only_when_its_last_change_is_older_than_a_tick() {
+    fn files_are_settled_one_tick_after_a_change() {
         let at = |seconds: i128| Signature {
             dev: 1,
             inode: 1,

@@ -1,9 +1,8 @@
-//! The walk from a root's handle to a file or directory, one part at a time, no link followed by the system.
+//! Walks from a root's handle to a file or directory, one component at a time; the operating system follows no link.
 //!
-//! A part is opened with `O_NOFOLLOW` on the handle of its parent. If it is a link, its text is read and its parts
-//! are walked in its place; `..` in a link goes back to the handle we came from, and out of the root it is an error.
-//! So every name that is passed through is seen here, also those hidden behind links, and `.foreword` and `.git` are
-//! refused wherever a link comes from.
+//! A component is opened with `O_NOFOLLOW` relative to its parent's handle. If it is a link, the components of its
+//! target are walked instead; `..` in a link returns to the previous handle, and leaving the root is an error. So every
+//! name on the way is checked, also behind links, and `.foreword` and `.git` are always refused.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,24 +14,24 @@ use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use super::path::{RelativePath, is_reserved};
 use crate::error::{AccessReason, FileKind};
 
-/// As many links as Linux itself follows on one path.
-const MOST_LINKS: u32 = 40;
+/// The maximum number of links on a path, the same as on Linux.
+const MAX_LINKS: u32 = 40;
 
-/// Why a walk ended without a file.
+/// Why a walk failed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Nothing is there.
+    /// The file does not exist.
     Missing,
-    /// Something is there that is not to be read.
+    /// The file may not be read.
     Refused(AccessReason),
 }
 
-/// Opens the file at `path`; it may still be anything but a link.
+/// Opens the file at `path`; it may be anything except a link.
 pub(super) fn open_file(root: &Dir, path: &RelativePath) -> Result<File, Fault> {
     open_named(root, path).map(|(file, _)| file)
 }
 
-/// Opens the file at `path`, and says by which names, links resolved, it was reached.
+/// Opens the file at `path`, and returns its resolved path.
 pub(super) fn open_named(root: &Dir, path: &RelativePath) -> Result<(File, Vec<OsString>), Fault> {
     let mut walk = Walk::new(root, path);
     while let Some(name) = walk.pending.pop() {
@@ -66,11 +65,11 @@ pub(super) fn open_directory(root: &Dir, path: &RelativePath) -> Result<Dir, Fau
 
 struct Walk<'a> {
     root: &'a Dir,
-    /// The directories entered so far, innermost last.
+    /// The handles of the directories entered so far, innermost last.
     below: Vec<Dir>,
     /// Their names.
     names: Vec<OsString>,
-    /// The parts still to walk, next one last.
+    /// The remaining components, the next one last.
     pending: Vec<OsString>,
     links: u32,
 }
@@ -109,7 +108,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Puts the parts of the link `name` in its place; if it is no link, `error` is why it could not be opened.
+    /// Replaces the link `name` by the components of its target. If it is not a link, `error` says why it could not be
+    /// opened.
     fn take_link(&mut self, name: &OsStr, error: io::Error) -> Result<(), Fault> {
         if error.kind() == io::ErrorKind::NotFound {
             return Err(Fault::Missing);
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
             return Err(self.unopened(name, &error));
         };
         self.links += 1;
-        if self.links > MOST_LINKS {
+        if self.links > MAX_LINKS {
             return Err(Fault::Refused(AccessReason::LinkLoop));
         }
         self.push_target(&target)
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A socket can't even be opened, so its kind must be asked for by name; the answer only words the message.
+    /// A socket cannot be opened, so its kind is looked up by name. It is used for the message only.
     fn unopened(&self, name: &OsStr, error: &io::Error) -> Fault {
         match self.here().symlink_metadata(name).ok().and_then(|metadata| special_kind(&metadata)) {
             Some(kind) if kind != FileKind::Directory => Fault::Refused(AccessReason::NotRegular(kind)),
@@ -147,7 +147,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What `metadata` is of, unless it is a regular file.
+/// The kind of `metadata`, unless it is a regular file.
 pub(super) fn special_kind(metadata: &Metadata) -> Option<FileKind> {
     if metadata.is_file() {
         return None;
@@ -172,16 +172,16 @@ pub(super) fn special_kind(metadata: &Metadata) -> Option<FileKind> {
     Some(FileKind::Special)
 }
 
-/// What an error of the operating system means for a walk.
+/// Converts an I/O error to a fault.
 pub(super) fn io_fault(error: &io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Fault::Missing,
-        _ => Fault::Refused(AccessReason::Unreadable(io_words(error))),
+        _ => Fault::Refused(AccessReason::Unreadable(io_message(error))),
     }
 }
 
-/// An error of the operating system, in lower case and without its number where the kind says it all.
-pub(super) fn io_words(error: &io::Error) -> String {
+/// An I/O error in lower case, without its number where the kind is sufficient.
+pub(super) fn io_message(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         _ => error.to_string(),
@@ -195,7 +195,7 @@ fn refuse_reserved(name: &OsStr) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Without `nonblock`, opening a FIFO would wait for somebody to write to it.
+/// Without `nonblock`, opening a FIFO would block until it has a writer.
 fn read_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).nonblock(true).follow(FollowSymlinks::No);

@@ -1,22 +1,22 @@
-//! `file:<path>`: files below the working directory, and those absolute paths that the owner has allowed. Everything
-//! is read through a guarded root; whether a failure means "absent" is the template's business.
+//! `file:<path>`: files below the working directory, and absolute paths that the owner allows. All reads go through a
+//! guarded root; the template decides whether a failure means "absent".
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{AccessError, AccessReason, FilePlace, ResolutionError, RootLabel, WorkspaceError};
+use crate::error::{AccessError, AccessReason, FileLocation, ResolutionError, RootLabel, WorkspaceError};
 use crate::roots::{FileText, Root, is_reserved};
 
-/// Absolute paths that the owner's configuration allows: files, and directories with all that is below them.
+/// Absolute paths that the owner's configuration allows: files, and directories with everything below them.
 #[derive(Debug, Clone, Default)]
 pub struct AllowedPaths(Vec<PathBuf>);
 
 impl AllowedPaths {
-    /// The allow-list of `paths`.
+    /// Creates the allow-list.
     ///
     /// # Errors
-    /// [`ResolutionError::BadAllowedPath`] when one is not absolute, or has a `..`.
+    /// [`ResolutionError::BadAllowedPath`] when a path is not absolute, or contains `..`.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Result<Self, WorkspaceError> {
         let paths: Vec<PathBuf> = paths.into_iter().collect();
         match paths.iter().find(|path| !path.is_absolute() || has_parent_step(path)) {
@@ -28,7 +28,7 @@ impl AllowedPaths {
     }
 }
 
-/// The file that `[file:path]` names: below `working_directory`, or absolute and allowed.
+/// Reads the file that `[file:path]` names: below `working_directory`, or absolute and allowed.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -56,7 +56,7 @@ pub fn read_variable_path(
     }
     let refuse = |reason| {
         let root = Arc::new(RootLabel { name: "file system".to_owned(), path: PathBuf::from("/") });
-        WorkspaceError::from(AccessError { place: FilePlace { file: path.to_owned(), root }, reason })
+        WorkspaceError::from(AccessError { place: FileLocation { file: path.to_owned(), root }, reason })
     };
     if path.contains('\0') {
         return Err(refuse(AccessReason::NulInPath));
@@ -75,7 +75,7 @@ pub fn read_variable_path(
     match Root::open("allowed", directory) {
         Err(WorkspaceError::Resolution(_)) => {
             let root = Arc::new(RootLabel { name: "allowed".to_owned(), path: directory.to_owned() });
-            Err(ResolutionError::MissingFile(FilePlace { file: below.to_owned(), root }).into())
+            Err(ResolutionError::MissingFile(FileLocation { file: below.to_owned(), root }).into())
         }
         root => root?.read(below),
     }

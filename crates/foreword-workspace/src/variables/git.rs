@@ -1,5 +1,5 @@
-//! `git:branch` and `git:status`, asked of the `git` program within a time limit. Whatever goes wrong (no repository,
-//! no git, too slow) makes the variable absent. Never waits for a person, never takes a lock, changes nothing.
+//! `git:branch` and `git:status`, from the `git` program with a timeout. Any failure (no repository, no git, timeout)
+//! makes the variable absent. Never prompts, takes no lock, changes nothing.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Values;
+use super::VariableValues;
 use crate::one_line::one_line;
 
-/// How `git` is asked.
+/// How to run `git`.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -23,9 +23,9 @@ use crate::one_line::one_line;
 pub struct Git {
     /// The program to run.
     pub program: PathBuf,
-    /// How long one question may take.
+    /// The timeout of one command.
     pub time_limit: Duration,
-    /// The most bytes of an answer; what is over is cut at a line end and marked.
+    /// The maximum output in bytes; longer output is truncated at a line end and marked.
     pub output_limit: usize,
 }
 
@@ -35,8 +35,8 @@ impl Default for Git {
     }
 }
 
-/// What `git` would otherwise take from whoever started us: another repository, or a program to ask a person with.
-const FORGOTTEN: [&str; 8] = [
+/// Environment variables removed for `git`, which could select another repository, or a program that prompts the user.
+const REMOVED_VARIABLES: [&str; 8] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -47,8 +47,9 @@ const FORGOTTEN: [&str; 8] = [
     "SSH_ASKPASS",
 ];
 
-/// A file system monitor is a program that a repository's own configuration may name: it is not run.
-const ALWAYS: [&str; 9] = [
+/// Options of every command. They disable the file system monitor, a program that the repository's own configuration
+/// can name.
+const GIT_OPTIONS: [&str; 9] = [
     "--no-pager",
     "--no-optional-locks",
     "-c",
@@ -61,9 +62,9 @@ const ALWAYS: [&str; 9] = [
 ];
 
 impl Git {
-    /// The values of `names` for the working directory `directory`; a name that `git` does not have is absent.
+    /// The values of `names` in `directory`; an unknown name is absent.
     #[must_use]
-    pub fn values(&self, names: &[&str], directory: &Path) -> Values {
+    pub fn values(&self, names: &[&str], directory: &Path) -> VariableValues {
         names.iter().map(|name| ((*name).to_owned(), self.value(name, directory))).collect()
     }
 
@@ -89,7 +90,7 @@ impl Git {
         let mut child = self.command(question, directory).spawn().ok()?;
         let answer = child.stdout.take().and_then(|output| self.listen(output, deadline));
         match answer {
-            // Having heard enough, we don't wait for the rest.
+            // The output limit is reached, so the rest is not awaited.
             Some(answer) if answer.was_cut => {
                 end(&mut child);
                 Some(answer)
@@ -104,28 +105,28 @@ impl Git {
 
     fn command(&self, question: &[&str], directory: &Path) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(ALWAYS).args(question).current_dir(directory);
+        command.args(GIT_OPTIONS).args(question).current_dir(directory);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        for variable in FORGOTTEN {
+        for variable in REMOVED_VARIABLES {
             command.env_remove(variable);
         }
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
         #[cfg(unix)]
         {
-            // A group of its own, so that whatever git starts can be ended with it.
+            // A process group of its own, so that child processes of git can be killed too.
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
         }
         command
     }
 
-    /// Reads in a thread of its own, since a pipe has no time limit; the thread ends when the process is ended.
+    /// Reads in a separate thread, since a pipe read has no timeout; the thread ends when the process is killed.
     fn listen(&self, output: ChildStdout, deadline: Instant) -> Option<Answer> {
         let (sender, receiver) = mpsc::channel();
         let limit = self.output_limit;
         thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = output.take(limit as u64 + 1).read_to_end(&mut bytes);
-            // Nobody listens any more once the time is up.
+            // After a timeout the receiver is gone.
             let _ = sender.send(read.map(|_| bytes));
         });
         let left = deadline.saturating_duration_since(Instant::now());
@@ -162,7 +163,7 @@ fn ended_well(child: &mut Child, deadline: Instant) -> bool {
     }
 }
 
-/// Ends the process and all it started. Errors mean that it is gone already.
+/// Kills the process group. An error means that it has ended already.
 fn end(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {

@@ -1,5 +1,5 @@
-//! Values of template variables that come from the world: `system:*`, `git:*` and `file:*`. Each function takes the
-//! names a template refers to and looks up those only. `prompt:*` is the occasion's and not known here.
+//! Values of template variables from outside the workspace's configuration: `system:*`, `git:*` and `file:*`. Each
+//! function looks up only the names a template uses. `prompt:*` comes from the occasion.
 
 pub mod file;
 pub mod git;
@@ -8,5 +8,5 @@ pub(crate) mod template_files;
 
 use std::collections::BTreeMap;
 
-/// Values by variable name, without the type. `None` is absent; empty text is a value.
-pub type Values = BTreeMap<String, Option<String>>;
+/// Values by variable name, without the type prefix. `None` means absent; empty text is a value.
+pub type VariableValues = BTreeMap<String, Option<String>>;

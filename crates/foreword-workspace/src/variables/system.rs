@@ -1,12 +1,12 @@
-//! `system:time`, `system:date`, `system:os` and `system:hostname`. The time comes in as an argument, so that the
-//! same occasion always gives the same words.
+//! `system:time`, `system:date`, `system:os` and `system:hostname`. The time is an argument, so that the same occasion
+//! always gives the same text.
 
 use jiff::Timestamp;
 
-use super::Values;
+use super::VariableValues;
 use crate::one_line::one_line;
 
-/// The values of `names`; a name that `system` does not have is absent.
+/// The values of `names`; an unknown name is absent.
 ///
 /// ```
 /// use foreword_workspace::variables::system;
@@ -17,7 +17,7 @@ use crate::one_line::one_line;
 /// assert_eq!(values["weather"], None);
 /// ```
 #[must_use]
-pub fn values(names: &[&str], now: Timestamp) -> Values {
+pub fn values(names: &[&str], now: Timestamp) -> VariableValues {
     names.iter().map(|name| ((*name).to_owned(), value(name, now))).collect()
 }
 
@@ -31,7 +31,7 @@ fn value(name: &str, now: Timestamp) -> Option<String> {
     }
 }
 
-/// The operating system as `process.platform` of Node calls it, the name templates have been written against.
+/// The operating system's name as in Node's `process.platform`, which existing templates expect.
 fn platform(os: &str) -> &str {
     match os {
         "macos" | "ios" => "darwin",
@@ -57,14 +57,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_asked_for_is_looked_up() {
+    fn only_requested_variables_are_computed() {
         let now = Timestamp::UNIX_EPOCH;
         assert!(values(&[], now).is_empty());
         assert_eq!(values(&["date"], now).into_keys().collect::<Vec<_>>(), ["date"]);
     }
 
     #[test]
-    fn the_time_is_iso_8601_in_utc_with_milliseconds() {
+    fn time_is_iso_8601_utc_with_milliseconds() {
         let time = |text: &str| values(&["time"], text.parse().unwrap())["time"].clone();
         assert_eq!(time("2025-02-11T10:00:00Z").as_deref(), Some("2025-02-11T10:00:00.000Z"));
         assert_eq!(time("2025-02-11T23:30:00.9999-02:00").as_deref(), Some("2025-02-12T01:30:00.999Z"));
@@ -80,7 +80,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_hostname_is_the_kernel_s() {
+    fn hostname_is_the_kernels() {
         let kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
         let values = values(&["hostname", "os"], Timestamp::UNIX_EPOCH);
         assert_eq!(values["hostname"].as_deref(), Some(kernel.trim()));

@@ -1,5 +1,5 @@
-//! The files that `[file:…]` tags of a template name, read as a build reads them. One that can't be read counts as missing;
-//! the warning about it stands at its tag and is the same wherever it is shown.
+//! Reads the files in a template's `[file:…]` tags, as a build does. An unreadable file counts as missing, with a
+//! warning at its tag that is the same in every report.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::document::DocumentError;
 use crate::error::WorkspaceError;
 use crate::roots::Root;
 
-/// The code of the warning about a file that can't be read.
+/// The code of the warning about an unreadable file.
 pub(crate) const UNREADABLE_FILE: &str = "unreadable_file";
 
-/// What `[file:…]` can reach.
+/// The files that `[file:…]` can read.
 pub(crate) struct TemplateFiles {
     /// The working directory.
     pub(crate) root: Root,
@@ -29,7 +29,7 @@ impl TemplateFiles {
         Ok(Self { root, allowed })
     }
 
-    /// The text at `path`; `None` if there is no such file.
+    /// The text at `path`; `None` if the file does not exist.
     pub(crate) fn read(&self, path: &str) -> Result<Option<String>, WorkspaceError> {
         match read_variable_path(&self.root, &self.allowed, path) {
             Ok(file) => Ok(Some(file.text.to_string())),
@@ -39,7 +39,7 @@ impl TemplateFiles {
     }
 }
 
-/// The warning that `[file:path]` in the template called `name` can't be read.
+/// The warning that `[file:path]` in the template called `name` cannot be read.
 pub(crate) fn unreadable(
     template: &Template,
     name: &str,
@@ -58,7 +58,7 @@ pub(crate) fn unreadable(
     }
 }
 
-/// Where the path of the first `[file:path]` tag begins. The same path may occur in the text around it.
+/// The offset of the path in the first `[file:path]` tag. The same path may occur in other text.
 fn tag_of(text: &str, path: &str) -> Option<usize> {
     let is_tag = |at: usize| {
         text[..at].trim_end().ends_with("file:") && text[at + path.len()..].trim_start().starts_with(']')

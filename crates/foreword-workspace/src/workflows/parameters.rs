@@ -1,22 +1,22 @@
-//! Whether what a workflow is given is what it takes. What comes through has only known names, each with a value of its
-//! kind; what does not is told all at once.
+//! Validates the parameters of a workflow run: only declared names, each with a value of its type. Reports all problems
+//! at once.
 
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::untrusted::single_line;
 use serde_json::{Map, Value};
 
-use super::{ParameterKind, Workflow, WorkflowParameter};
+use super::{ParameterType, Workflow, WorkflowParameter};
 
-/// How much of a name or value is repeated to whoever wrote it.
-const ECHO_CHARS: usize = 40;
-/// How many problems are named one by one.
-const MAX_NAMED: usize = 8;
+/// The maximum length of a name or value repeated in a message.
+const MAX_ECHO_CHARS: usize = 40;
+/// The maximum number of problems listed one by one.
+const MAX_LISTED_PROBLEMS: usize = 8;
 
-/// Parameters that do not fit a workflow.
+/// Invalid parameters for a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .text)]
 pub struct BadParameters {
-    /// Every problem, in the order of the workflow's parameters, then the names it does not know.
+    /// All problems, in the order of the workflow's parameters, then the unknown names.
     pub problems: Vec<String>,
     text: String,
 }
@@ -24,10 +24,10 @@ pub struct BadParameters {
 impl BadParameters {
     fn new(workflow: &Workflow, problems: Vec<String>) -> Self {
         let mut text = format!("`{}` was not run, its parameters do not fit:\n", workflow.name);
-        for problem in problems.iter().take(MAX_NAMED) {
+        for problem in problems.iter().take(MAX_LISTED_PROBLEMS) {
             text.push_str(&format!("- {problem}\n"));
         }
-        if let Some(more) = problems.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        if let Some(more) = problems.len().checked_sub(MAX_LISTED_PROBLEMS).filter(|more| *more > 0) {
             text.push_str(&format!("- and {more} more\n"));
         }
         let takes = match workflow.signature().join(", ") {
@@ -39,7 +39,7 @@ impl BadParameters {
     }
 }
 
-/// The parameters of a run as `workflow` takes them, with the defaults of those that are not given.
+/// Validates the parameters of a run, and adds the defaults.
 ///
 /// ```
 /// use foreword_workspace::workflows::{Workflow, fit};
@@ -65,7 +65,7 @@ impl BadParameters {
 /// ```
 ///
 /// # Errors
-/// If something is missing, unknown, or of another kind.
+/// If a parameter is missing, unknown, or of the wrong type.
 pub fn fit(workflow: &Workflow, given: &Map<String, Value>) -> Result<Map<String, Value>, BadParameters> {
     let (mut taken, mut problems) = (Map::new(), Vec::new());
     for parameter in &workflow.parameters {
@@ -87,33 +87,33 @@ pub fn fit(workflow: &Workflow, given: &Map<String, Value>) -> Result<Map<String
     if problems.is_empty() { Ok(taken) } else { Err(BadParameters::new(workflow, problems)) }
 }
 
-/// The parameters written as `name=value` words, each read as its kind: a text as it is, anything else as JSON.
+/// Parses parameters written as `name=value`: a text as it is, every other type as JSON.
 ///
 /// # Errors
-/// If a word has no `=`, a name is given twice, or a value can't be read as its kind.
-pub fn from_words(workflow: &Workflow, words: &[String]) -> Result<Map<String, Value>, BadParameters> {
+/// If an argument has no `=`, a name occurs twice, or a value cannot be parsed as its type.
+pub fn parse_arguments(workflow: &Workflow, words: &[String]) -> Result<Map<String, Value>, BadParameters> {
     let (mut given, mut problems) = (Map::new(), Vec::new());
     for word in words {
         let Some((name, written)) = word.split_once('=') else {
-            problems.push(format!("`{}` is no `name=value`", single_line(word, ECHO_CHARS)));
+            problems.push(format!("`{}` is not of the form `name=value`", single_line(word, MAX_ECHO_CHARS)));
             continue;
         };
         let value = match find(workflow, name) {
             None => Some(Value::String(written.to_owned())),
-            Some(parameter) if parameter.kind == ParameterKind::String => {
+            Some(parameter) if parameter.kind == ParameterType::String => {
                 Some(Value::String(written.to_owned()))
             }
             Some(parameter) => {
                 let value = serde_json::from_str(written).ok().filter(|value| parameter.kind.accepts(value));
                 if value.is_none() {
-                    problems.push(wrong(parameter, &format!("`{}`", single_line(written, ECHO_CHARS))));
+                    problems.push(wrong(parameter, &format!("`{}`", single_line(written, MAX_ECHO_CHARS))));
                 }
                 value
             }
         };
         let Some(value) = value else { continue };
         if given.insert(name.to_owned(), value).is_some() {
-            problems.push(format!("`{}` is given twice", single_line(name, ECHO_CHARS)));
+            problems.push(format!("`{}` is given twice", single_line(name, MAX_ECHO_CHARS)));
         }
     }
     if problems.is_empty() { Ok(given) } else { Err(BadParameters::new(workflow, problems)) }
@@ -127,35 +127,35 @@ fn unknown_name(workflow: &Workflow, name: &str) -> String {
     let known = workflow.parameters.iter().map(|parameter| parameter.name.as_str());
     let near = (name.len() <= 64).then(|| did_you_mean(name, known)).flatten();
     let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    format!("`{}` is not a parameter{hint}", single_line(name, ECHO_CHARS))
+    format!("`{}` is not a parameter{hint}", single_line(name, MAX_ECHO_CHARS))
 }
 
 fn wrong(parameter: &WorkflowParameter, given: &str) -> String {
     let wanted = match parameter.kind {
-        ParameterKind::String => "a string",
-        ParameterKind::Number => "a number",
-        ParameterKind::Integer => "a whole number",
-        ParameterKind::Boolean => "`true` or `false`",
-        ParameterKind::Array => "a list",
-        ParameterKind::Object => "an object",
+        ParameterType::String => "a string",
+        ParameterType::Number => "a number",
+        ParameterType::Integer => "a whole number",
+        ParameterType::Boolean => "`true` or `false`",
+        ParameterType::Array => "a list",
+        ParameterType::Object => "an object",
     };
     format!("`{}` takes {wanted}, not {given}", parameter.name)
 }
 
-/// What a value is, in a few words, whatever is in it.
+/// Describes a value without its content.
 fn described(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => format!("`{value}`"),
         Value::Number(number) => format!("the number `{number}`"),
-        Value::String(text) => format!("the string `{}`", single_line(text, ECHO_CHARS)),
+        Value::String(text) => format!("the string `{}`", single_line(text, MAX_ECHO_CHARS)),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
     }
 }
 
-/// The value in the form of its kind, if it is of that kind. A model writes numbers as texts now and then.
-fn fitting(kind: ParameterKind, value: &Value) -> Option<Value> {
+/// Converts the value to its type, if possible. Models sometimes write numbers as strings.
+fn fitting(kind: ParameterType, value: &Value) -> Option<Value> {
     if kind.accepts(value) {
         return Some(value.clone());
     }

@@ -1,5 +1,5 @@
-//! The templates in a workflow: checked where they stand when the file is read, and filled in when a step is done. Each
-//! sees the parameters by name, what the steps before it gave as `steps.NAME.output`, and the last of these as `previous`.
+//! Templates in workflows: checked when the file is loaded, and rendered when a step runs. A template sees the
+//! parameters by name, the output of earlier steps as `steps.NAME.output`, and the last output as `previous`.
 
 use std::sync::Arc;
 
@@ -11,28 +11,29 @@ use serde_saphyr::Location;
 use super::{WorkflowParameter, WorkflowStep};
 use crate::document::{DocumentError, YamlSource};
 
-/// What a template may call; it is not asked of the context.
+/// Built-in functions of templates, which are not part of the context.
 const FUNCTIONS: [&str; 3] = ["dict", "namespace", "range"];
 
-/// What is known where a template stands.
-pub(super) struct Known<'a> {
+/// The names a template can use at its position.
+pub(super) struct TemplateScope<'a> {
     pub(super) parameters: &'a [WorkflowParameter],
-    /// The steps before it.
+    /// The earlier steps.
     pub(super) steps: &'a [WorkflowStep],
-    /// The names of the step it stands in and those behind.
+    /// The names of the current and the later steps.
     pub(super) later: &'a [String],
 }
 
-/// Whether there is anything in `text` to be filled in.
+/// Whether `text` contains template syntax.
 pub(super) fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"].iter().any(|sign| text.contains(sign))
 }
 
-/// Makes sure that the template `text`, which stands at `place`, can be filled in.
+/// Checks the template `text` at `place`.
 pub(super) fn check(
     source: &YamlSource,
-    (place, text): (Location, &str),
-    known: &Known<'_>,
+    place: Location,
+    text: &str,
+    known: &TemplateScope<'_>,
 ) -> Result<(), DocumentError> {
     if !is_template(text) {
         return Ok(());
@@ -41,7 +42,8 @@ pub(super) fn check(
     let names = compile(TEMPLATE, Arc::clone(&written), &no_files, &Limits::default())
         .and_then(|_| names_used(TEMPLATE, &written));
     let names = names.map_err(|error| {
-        let help = error.help.clone().or_else(|| Some("correct the template at the marked place".to_owned()));
+        let help =
+            error.help.clone().or_else(|| Some("correct the template at the marked position".to_owned()));
         let line = error.text.lines().nth(error.at.line.saturating_sub(1)).unwrap_or_default();
         let problem = source.problem(place, error.message.clone(), help);
         let indent = line.chars().count() - line.trim_start().chars().count();
@@ -58,14 +60,14 @@ pub(super) fn check(
     Ok(())
 }
 
-/// What a template is called where its file is named already.
+/// The name of a template in messages that already name its file.
 const TEMPLATE: &str = "template";
 
 fn no_files(_: &str) -> Result<Option<Arc<str>>, String> {
     Ok(None)
 }
 
-/// The same problem, pointing at `piece` if it is written at the place or behind it, `skip` characters into it.
+/// The same problem, pointing at `piece` if it occurs at or after its position, plus `skip` characters.
 fn narrowed(mut problem: DocumentError, piece: &str, skip: usize) -> DocumentError {
     let from = problem.span.start;
     let found = problem.text.get(from..).and_then(|rest| rest.find(piece)).filter(|_| !piece.is_empty());
@@ -78,8 +80,8 @@ fn narrowed(mut problem: DocumentError, piece: &str, skip: usize) -> DocumentErr
     problem
 }
 
-impl Known<'_> {
-    /// Whether `name`, as a template asks for it, is known; else what is wrong and what to do.
+impl TemplateScope<'_> {
+    /// Checks that a template may use `name`; otherwise returns a message and a hint.
     fn check(&self, name: &str) -> Result<(), (String, String)> {
         let mut parts = name.split('.');
         let root = parts.next().unwrap_or_default();
@@ -92,7 +94,7 @@ impl Known<'_> {
                 None => Ok(()),
             },
             "previous" if self.steps.is_empty() => Err((
-                "there is no step before this one, so nothing is `previous`".to_owned(),
+                "`previous` is not defined in the first step".to_owned(),
                 "use it from the second step on".to_owned(),
             )),
             "previous" => Ok(()),
@@ -114,7 +116,7 @@ impl Known<'_> {
             return Ok(());
         }
         if self.later.iter().any(|later| is_called(later, step)) {
-            let message = format!("step `{step}` has not run yet when this template is filled in");
+            let message = format!("step `{step}` has not run yet when this template is rendered");
             return Err((message, "refer to a step above this one".to_owned()));
         }
         let names = || self.steps.iter().map(|step| step.name.as_str());
@@ -127,12 +129,12 @@ impl Known<'_> {
     }
 }
 
-/// Whether a template means the step `name` by `word`: a `-` can't stand in a plain name, so `_` does as well.
+/// Whether `word` in a template refers to the step `name`. A template name cannot contain `-`, so `_` matches it.
 fn is_called(name: &str, word: &str) -> bool {
     name == word || name.replace('-', "_") == word
 }
 
-/// What the templates of a run are filled in with.
+/// The values that the templates of a run are rendered with.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepValues {
     parameters: Map<String, Value>,
@@ -141,7 +143,7 @@ pub struct StepValues {
 }
 
 impl StepValues {
-    /// What the first step sees: the parameters, with null for those that are not given and have no default.
+    /// The values for the first step: the parameters, with null for those without a value and default.
     #[must_use]
     pub fn new(declared: &[WorkflowParameter], mut given: Map<String, Value>) -> Self {
         for parameter in declared {
@@ -150,7 +152,7 @@ impl StepValues {
         Self { parameters: given, ..Self::default() }
     }
 
-    /// What the next step sees besides: what the step `name` gave.
+    /// Adds the output of the step `name`.
     pub fn add(&mut self, name: &str, output: &str) {
         for name in [name.to_owned(), name.replace('-', "_")] {
             self.steps.insert(name, json!({ "output": output }));
@@ -158,7 +160,7 @@ impl StepValues {
         self.previous = Some(output.to_owned());
     }
 
-    /// `template` filled in, for the agent called `agent`.
+    /// Renders `template`, for the agent called `agent`.
     ///
     /// ```
     /// use foreword_workspace::workflows::StepValues;
@@ -168,7 +170,7 @@ impl StepValues {
     /// ```
     ///
     /// # Errors
-    /// If it can't be filled in.
+    /// If it cannot be rendered.
     pub fn fill(&self, template: &str, agent: &str) -> Result<String, TemplateError> {
         if !is_template(template) {
             return Ok(template.to_owned());
@@ -182,11 +184,10 @@ impl StepValues {
         compiled.render(&RenderContext::from_serialize(&context, agent, "Workflow"))
     }
 
-    /// The arguments of a tool with every text in them filled in. A text that is nothing but one parameter is that
-    /// parameter, whatever its kind.
+    /// Renders every text in a tool's arguments. A text that consists of one parameter keeps the parameter's type.
     ///
     /// # Errors
-    /// If one of them can't be filled in.
+    /// If a text cannot be rendered.
     pub fn fill_arguments(
         &self,
         arguments: &Map<String, Value>,

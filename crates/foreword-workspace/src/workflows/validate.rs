@@ -1,5 +1,6 @@
-//! From what a workflow file says to a [`Workflow`] that can't be wrong; each refusal points at its place.
+//! Validates a workflow file and builds a [`Workflow`]; each problem has its position.
 
+use foreword_core::template_context::TemplateContext;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -7,16 +8,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::{Location, Spanned};
 
-use super::templates::{Known, check};
-use super::{ParameterKind, StepAction, Workflow, WorkflowParameter, WorkflowStep};
+use super::templates::{TemplateScope, check};
+use super::{ParameterType, StepAction, Workflow, WorkflowParameter, WorkflowStep};
 use crate::config::ConfiguredSettings;
 use crate::document::{DocumentError, YamlSource};
 use foreword_prompt::jinja::RESERVED_NAMES;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
 
-const LONGEST_NAME: usize = 64;
-const LONGEST_DESCRIPTION: usize = 1024;
+const MAX_NAME_CHARS: usize = 64;
+const MAX_DESCRIPTION_CHARS: usize = 1024;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +31,7 @@ pub(super) struct RawWorkflow {
     trust: Option<Trust>,
     session_instructions: Option<String>,
     cwd: Option<String>,
-    context: Option<Map<String, Value>>,
+    context: Option<TemplateContext>,
 }
 
 #[derive(Deserialize)]
@@ -38,7 +39,7 @@ pub(super) struct RawWorkflow {
 struct RawParameter {
     name: Spanned<String>,
     #[serde(rename = "type", default = "text")]
-    kind: ParameterKind,
+    kind: ParameterType,
     description: Option<Spanned<String>>,
     required: Option<Spanned<bool>>,
     default: Option<Spanned<Value>>,
@@ -53,9 +54,9 @@ struct RawStep {
     arguments: Option<Spanned<Map<String, Value>>>,
 }
 
-/// A parameter that says no type takes text.
-fn text() -> ParameterKind {
-    ParameterKind::String
+/// The default parameter type is text.
+fn text() -> ParameterType {
+    ParameterType::String
 }
 
 pub(super) fn workflow(
@@ -76,8 +77,8 @@ pub(super) fn workflow(
     let steps = checked_steps(source, raw.steps.value, &parameters)?;
     let output = raw.output.as_ref();
     if let Some(output) = output {
-        let known = Known { parameters: &parameters, steps: &steps, later: &[] };
-        check(source, (output.referenced, &output.value), &known)?;
+        let known = TemplateScope { parameters: &parameters, steps: &steps, later: &[] };
+        check(source, output.referenced, &output.value, &known)?;
     }
     Ok(Workflow {
         name: checked_name(source, raw.name)?,
@@ -107,12 +108,11 @@ fn checked_parameters(
         let parameter = checked_parameter(source, parameter)?;
         let name = &parameter.name;
         if RESERVED_NAMES.contains(&name.as_str()) || ["steps", "previous"].contains(&name.as_str()) {
-            let message =
-                format!("a parameter can't be called `{name}`: templates know something else by that");
+            let message = format!("`{name}` is reserved in templates and cannot be a parameter name");
             return refuse(source, place, &message, "give it another name");
         }
         if !names.insert(name.clone()) {
-            let message = format!("the parameter `{name}` is there twice");
+            let message = format!("duplicate parameter `{name}`");
             return refuse(source, place, &message, "rename or remove one of them");
         }
         parameters.push(parameter);
@@ -120,7 +120,7 @@ fn checked_parameters(
     Ok(parameters)
 }
 
-/// The steps, each checked with what is known when it runs: the parameters, and the steps before it.
+/// Validates the steps. Each may use the parameters and the earlier steps.
 fn checked_steps(
     source: &YamlSource,
     raw: Vec<Spanned<RawStep>>,
@@ -143,7 +143,8 @@ fn checked_steps(
         if steps.iter().any(|before| before.name == name) {
             return refuse(source, at, &format!("two steps are called `{name}`"), "rename one of them");
         }
-        let known = Known { parameters, steps: &steps, later: later.get(index..).unwrap_or_default() };
+        let known =
+            TemplateScope { parameters, steps: &steps, later: later.get(index..).unwrap_or_default() };
         let action = checked_step(source, step, &known)?;
         steps.push(WorkflowStep { name, action });
     }
@@ -152,7 +153,8 @@ fn checked_steps(
 
 /// The problem `message` at the step with this number of the file `text`.
 pub(super) fn at_step(
-    (path, text): (&str, Arc<str>),
+    path: &str,
+    text: Arc<str>,
     index: usize,
     message: String,
     help: String,
@@ -165,7 +167,7 @@ pub(super) fn at_step(
     source.problem(place.unwrap_or(Location::UNKNOWN), message, Some(help))
 }
 
-/// That another file has the name of this one already.
+/// The problem that another file already has this name.
 pub(super) fn name_is_taken(path: &str, text: Arc<str>, name: &str, taken_by: &str) -> DocumentError {
     #[derive(Deserialize)]
     struct OnlyName {
@@ -180,9 +182,10 @@ pub(super) fn name_is_taken(path: &str, text: Arc<str>, name: &str, taken_by: &s
 fn checked_name(source: &YamlSource, name: Spanned<String>) -> Result<String, DocumentError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let length = name.value.chars().count();
-    if length == 0 || length > LONGEST_NAME || !name.value.chars().all(is_plain) {
-        let message =
-            format!("`name` must be 1 to {LONGEST_NAME} of the characters `a-z`, `A-Z`, `0-9`, `-` and `_`");
+    if length == 0 || length > MAX_NAME_CHARS || !name.value.chars().all(is_plain) {
+        let message = format!(
+            "`name` must be 1 to {MAX_NAME_CHARS} of the characters `a-z`, `A-Z`, `0-9`, `-` and `_`"
+        );
         return refuse(source, name.referenced, &message, "write it like `daily-report`");
     }
     Ok(name.value)
@@ -195,9 +198,9 @@ fn checked_description(source: &YamlSource, written: &Spanned<String>) -> Result
         refuse(source, written.referenced, "`description` is empty", "say in one line what it is for")
     } else if description.chars().any(char::is_control) {
         refuse(source, written.referenced, "`description` must be a single line", "say the rest in a step")
-    } else if length > LONGEST_DESCRIPTION {
+    } else if length > MAX_DESCRIPTION_CHARS {
         let message =
-            format!("`description` has {length} characters, at most {LONGEST_DESCRIPTION} are allowed");
+            format!("`description` has {length} characters, at most {MAX_DESCRIPTION_CHARS} are allowed");
         refuse(source, written.referenced, &message, "say the rest in a step")
     } else {
         Ok(description.to_owned())
@@ -231,7 +234,7 @@ fn checked_parameter(source: &YamlSource, raw: RawParameter) -> Result<WorkflowP
 fn checked_step(
     source: &YamlSource,
     step: Spanned<RawStep>,
-    known: &Known<'_>,
+    known: &TemplateScope<'_>,
 ) -> Result<StepAction, DocumentError> {
     let either = "give each step either `prompt: …`, or `tool: …` with `arguments`";
     match (step.value.prompt, step.value.tool, step.value.arguments) {
@@ -239,7 +242,7 @@ fn checked_step(
             refuse(source, prompt.referenced, "`prompt` is empty", "say what the model is to do")
         }
         (Some(prompt), None, None) => {
-            check(source, (prompt.referenced, &prompt.value), known)?;
+            check(source, prompt.referenced, &prompt.value, known)?;
             Ok(StepAction::Prompt(prompt.value))
         }
         (None, Some(tool), _) if tool.value.trim().is_empty() => {
@@ -249,7 +252,7 @@ fn checked_step(
             let place = arguments.as_ref().map_or(tool.referenced, |arguments| arguments.referenced);
             let arguments = arguments.map(|arguments| arguments.value).unwrap_or_default();
             for text in arguments.values().flat_map(texts) {
-                check(source, (place, text), known)?;
+                check(source, place, text, known)?;
             }
             Ok(StepAction::Tool { name: tool.value, arguments })
         }
@@ -265,7 +268,7 @@ fn checked_step(
     }
 }
 
-/// Every text in a value, however deep.
+/// All strings in a value, at any depth.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],

@@ -1,15 +1,16 @@
-//! More than one agent in a workspace: each with its own settings, layers and files; and no way around trust through them.
+//! Several agents in a workspace: their own settings, layers and files, with the same trust rules.
 
 use std::sync::Arc;
 
 use foreword_prompt::stored::{StoredLayer, StoredTexts};
 use foreword_prompt::trust::Trust;
+use foreword_workspace::check::check;
 use foreword_workspace::config::Config;
-use foreword_workspace::inspect::inspect;
 use foreword_workspace::memory_index::{Reader, read_file};
 use foreword_workspace::request::Request;
-use foreword_workspace::skills_seen::SkillView;
-use foreword_workspace::workspace::{Refreshed, Workspace};
+use foreword_workspace::skill_view::SkillView;
+use foreword_workspace::speaker::Speaker;
+use foreword_workspace::workspace::{RefreshOutcome, Workspace};
 
 use crate::snapshots::open;
 use crate::workspace_folder::Folder;
@@ -36,7 +37,7 @@ fn config(yaml: &str) -> Config {
 fn request(user: &str, agent: Option<&str>) -> Request {
     let now = "2026-03-14T12:00[UTC]".parse().unwrap();
     let (user, agent) = (Some(user.into()), agent.map(Into::into));
-    Request { user, agent, ..Request::at(now, [7; 16]) }
+    Request { speaker: Speaker { user, agent, ..Speaker::default() }, ..Request::at(now, [7; 16]) }
 }
 
 fn text(workspace: &Workspace, user: &str, agent: Option<&str>) -> String {
@@ -44,7 +45,7 @@ fn text(workspace: &Workspace, user: &str, agent: Option<&str>) -> String {
 }
 
 #[test]
-fn what_an_agent_does_not_say_is_as_for_the_first_and_what_is_off_for_all_stays_off() {
+fn agents_inherit_settings_and_disabled_tools() {
     let yaml = format!("{CONFIG}tools: {{ disabled: [write_file] }}\n");
     let config = config(&yaml);
     let clerk = config.other_agent("clerk").unwrap();
@@ -61,7 +62,7 @@ fn what_an_agent_does_not_say_is_as_for_the_first_and_what_is_off_for_all_stays_
 }
 
 #[test]
-fn the_tool_to_hand_over_is_there_only_in_company_and_names_the_others() {
+fn hand_over_tool_needs_several_agents_and_lists_them() {
     let alone = config("agent: { name: Ada }");
     assert!(!alone.tools.iter().any(|tool| tool.name == "hand_over"));
     let config = config(CONFIG);
@@ -72,7 +73,7 @@ fn the_tool_to_hand_over_is_there_only_in_company_and_names_the_others() {
 }
 
 #[test]
-fn a_name_a_folder_or_a_setting_that_makes_no_sense_is_shown_where_it_stands() {
+fn invalid_agents_are_refused_at_their_position() {
     let check = |yaml: &str, line: u32, message: &str| {
         let problems = Config::parse("foreword.yaml", yaml).unwrap_err();
         let found = problems.iter().find(|problem| problem.message.contains(message));
@@ -80,13 +81,13 @@ fn a_name_a_folder_or_a_setting_that_makes_no_sense_is_shown_where_it_stands() {
         assert_eq!(found.at.line as u32, line, "{yaml}: {found:?}");
         assert!(found.help.is_some(), "{found:?}");
     };
-    check("agents:\n  \"a/b\": {}\n", 2, "`a/b` is no agent's name");
-    check("agents:\n  ok: {}\n  assistant: {}\n", 3, "is the first one");
+    check("agents:\n  \"a/b\": {}\n", 2, "`a/b` is not a valid agent name");
+    check("agents:\n  ok: {}\n  assistant: {}\n", 3, "is already configured in `agent`");
     check("agents:\n  clerk: {}\n  Clerk: {}\n", 3, "have the same name");
     check("agents:\n  clerk: { files: ../elsewhere }\n", 2, "it leaves the workspace");
-    check("agents:\n  clerk: { files: .foreword/x }\n", 2, "not for the files of agents");
+    check("agents:\n  clerk: { files: .foreword/x }\n", 2, "it is a reserved folder");
     check("agents:\n  clerk:\n    blueprint: gatewy\n", 3, "there is no blueprint `gatewy`");
-    check("agents:\n  clerk: { model: gpt }\n", 2, "names no provider");
+    check("agents:\n  clerk: { model: gpt }\n", 2, "has no provider prefix");
     check("agents:\n  clerk:\n    tools: { disabled: [bsh] }\n", 3, "there is no tool `bsh`");
     let twice =
         Config::parse("foreword.yaml", "tools: { disabled: [bsh] }\nagents: { clerk: {} }\n").unwrap_err();
@@ -94,7 +95,7 @@ fn a_name_a_folder_or_a_setting_that_makes_no_sense_is_shown_where_it_stands() {
 }
 
 #[test]
-fn a_file_is_taken_from_the_agents_own_folder_if_it_is_there() {
+fn agents_prefer_files_in_their_own_folder() {
     let folder = Folder::with(&[
         ("foreword.yaml", CONFIG),
         ("SOUL.md", "I am the house."),
@@ -114,19 +115,19 @@ fn a_file_is_taken_from_the_agents_own_folder_if_it_is_there() {
 }
 
 #[test]
-fn a_file_that_comes_to_be_in_the_folder_is_noticed() {
+fn new_files_in_an_agent_folder_are_detected() {
     let folder = Folder::with(&[("foreword.yaml", CONFIG), ("SOUL.md", "I am the house.")]);
     let workspace = open(&folder);
     assert!(text(&workspace, "alice", Some("clerk")).contains("I am the house."));
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged);
     folder.write("agents/clerk/SOUL.md", "I write letters.");
     assert!(text(&workspace, "alice", Some("clerk")).contains("I am the house."));
-    assert_eq!(workspace.refresh(), Refreshed::Changed { sections: Vec::new(), files: true });
+    assert_eq!(workspace.refresh(), RefreshOutcome::Changed { sections: Vec::new(), files: true });
     assert!(text(&workspace, "alice", Some("clerk")).contains("I write letters."));
 }
 
 #[test]
-fn an_agents_folder_is_no_way_around_trust() {
+fn agent_folder_does_not_bypass_trust() {
     let yaml = format!(
         "{CONFIG}prompt: {{ files: [{{ path: notes.md, trust: full }}, {{ path: USER.md, per_user: true, trust: inner }}] }}\n"
     );
@@ -155,7 +156,7 @@ fn an_agents_folder_is_no_way_around_trust() {
 }
 
 #[test]
-fn an_agents_own_rules_ask_for_more_and_never_for_less_whoever_reads() {
+fn agent_file_rules_only_raise_trust() {
     let yaml = "\
 prompt: { files: [{ path: MEMORY.md, trust: full }] }
 agents:
@@ -163,7 +164,7 @@ agents:
   reader: { prompt: { files: [] } }
 ";
     let config = config(yaml);
-    for agent in config.everybody() {
+    for agent in config.all_agents() {
         for path in ["MEMORY.md", "house.md", "agents/clerk/house.md", "agents/reader/MEMORY.md"] {
             let needed = agent.needed(path, Some("bob"));
             assert!(
@@ -175,7 +176,7 @@ agents:
 }
 
 #[test]
-fn a_link_in_an_agents_folder_leads_nowhere_it_should_not() {
+fn links_in_agent_folders_respect_trust() {
     let folder = Folder::with(&[("foreword.yaml", CONFIG), ("memory/private/plan.md", "the plan")]);
     std::fs::create_dir_all(folder.path().join("agents/clerk")).unwrap();
     let link = |target: &str, at: &str| {
@@ -194,7 +195,7 @@ fn a_link_in_an_agents_folder_leads_nowhere_it_should_not() {
 }
 
 #[test]
-fn two_agents_of_one_blueprint_have_layers_of_their_own() {
+fn agents_of_one_blueprint_have_separate_layers() {
     let yaml = "agent: { name: Ada, blueprint: sovereign }\nagents: { keeper: {} }\nusers: [{ name: alice, trust: full }]\n";
     let folder = Folder::with(&[("foreword.yaml", yaml)]);
     let workspace = open(&folder);
@@ -214,7 +215,7 @@ fn two_agents_of_one_blueprint_have_layers_of_their_own() {
 }
 
 #[test]
-fn an_unknown_agent_is_refused_where_there_are_others_and_only_there() {
+fn unknown_agents_are_refused_only_among_several() {
     let folder = Folder::with(&[("foreword.yaml", CONFIG)]);
     let workspace = open(&folder);
     let error = workspace.build(&request("alice", Some("clrk"))).unwrap_err();
@@ -228,7 +229,7 @@ fn an_unknown_agent_is_refused_where_there_are_others_and_only_there() {
 }
 
 #[test]
-fn every_agent_is_looked_over() {
+fn every_agent_is_checked() {
     let yaml = "\
 agents:
   clerk: { blueprint: agent, prompt: { instruction_file: LOST.md } }
@@ -237,14 +238,14 @@ agents:
     let folder =
         Folder::with(&[("foreword.yaml", yaml), ("agents/scribe/prompts/scribe.md", "Hello [system:tme].")]);
     let now = "2026-03-14T12:00[UTC]".parse().unwrap();
-    let found = inspect(&open(&folder), &[], &now);
+    let found = check(&open(&folder), &[], &now);
     let words = format!("{found:?}");
     assert!(words.contains("LOST.md") || words.contains(".agents/prompt"), "{words}");
     assert!(words.contains("agents/scribe/prompts/scribe.md") && words.contains("tme"), "{words}");
 }
 
 #[test]
-fn what_one_agents_rules_close_no_other_agent_shows_as_a_skill_or_runs_as_a_workflow() {
+fn restricted_files_are_restricted_for_all_agents() {
     const RULES: &str = "\
 agent: { name: Ada, model: offline/echo }
 prompt: { files: [{ path: skills/keys/SKILL.md, trust: full }, { path: workflows/open.yaml, trust: full }] }

@@ -54,7 +54,7 @@ fn relative_paths_are_below_the_working_directory() {
 }
 
 #[test]
-fn an_absolute_path_is_refused_unless_it_or_a_directory_above_it_is_allowed() {
+fn absolute_path_needs_an_allow_list_entry() {
     let scene = Scene::new();
     assert_eq!(reason(scene.read_outside(&[], "shared/a.md")), AccessReason::Absolute);
     assert_eq!(reason(scene.read_outside(&["other"], "shared/a.md")), AccessReason::Absolute);
@@ -67,7 +67,7 @@ fn an_absolute_path_is_refused_unless_it_or_a_directory_above_it_is_allowed() {
 }
 
 #[test]
-fn an_allowed_directory_can_t_be_left_either() {
+fn allowed_directory_cannot_be_left() {
     let scene = Scene::new();
     assert_eq!(reason(scene.read_outside(&["shared"], "shared/../other/c.md")), AccessReason::StepsOut);
     assert_eq!(reason(scene.read_outside(&["shared"], "shared/link.md")), AccessReason::LeavesRoot);
@@ -82,14 +82,14 @@ fn an_allowed_directory_can_t_be_left_either() {
 }
 
 #[test]
-fn an_allowed_file_that_is_not_there_is_a_missing_file() {
+fn missing_allowed_files_are_missing_files() {
     let scene = Scene::new();
     assert!(scene.read_outside(&["shared"], "shared/none.md").unwrap_err().is_missing_file());
     assert!(scene.read_outside(&["gone"], "gone/none.md").unwrap_err().is_missing_file());
 }
 
 #[test]
-fn an_allow_list_holds_only_absolute_paths_without_steps_up() {
+fn allow_list_accepts_only_normalised_absolute_paths() {
     for bad in ["relative/path", "/a/../b", ""] {
         let error = AllowedPaths::new([bad.into()]).unwrap_err();
         assert!(matches!(error, WorkspaceError::Resolution(_)), "{bad}");

@@ -1,4 +1,4 @@
-//! What `foreword.yaml` says about when conversations are made shorter.
+//! Section `agent.compaction` of `foreword.yaml`.
 
 use foreword_core::compaction::{CompactionPolicy, Share};
 use foreword_workspace::config::Config;
@@ -16,7 +16,7 @@ fn refused(yaml: &str) -> String {
 }
 
 #[test]
-fn it_has_defaults_and_is_as_written() {
+fn settings_are_parsed_with_defaults() {
     assert_eq!(policy(""), CompactionPolicy::default());
     assert_eq!(policy("").share, Share::of_a_whole(0.8));
     let written = policy("agent: { compaction: { share: 0.5, night_share: 0.2, night_tokens: 5000 } }");
@@ -29,7 +29,7 @@ fn it_has_defaults_and_is_as_written() {
 }
 
 #[test]
-fn each_of_them_can_be_switched_off() {
+fn each_share_can_be_disabled() {
     for off in ["off", "\"off\"", "false"] {
         let policy = policy(&format!("agent: {{ compaction: {{ share: {off}, night_share: {off} }} }}"));
         assert_eq!((policy.share, policy.night_share), (None, None), "{off}");
@@ -37,7 +37,7 @@ fn each_of_them_can_be_switched_off() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_its_line() {
+fn invalid_settings_are_refused_with_their_line() {
     let all = [
         refused("agent:\n  compaction: { share: 0.1, night_share: 1, night_tokens: 10 }\n"),
         refused("agent: { compaction: { share: 80 } }\n"),

@@ -1,4 +1,4 @@
-//! `foreword.yaml` as people get it wrong: each problem with its line, a caret, and the way out.
+//! Invalid `foreword.yaml` files: each problem has its line, a caret, and a hint.
 
 use foreword_core::store_url::StoreUrl;
 use foreword_workspace::config::Config;
@@ -6,7 +6,7 @@ use foreword_workspace::document::DocumentError;
 
 const LAYER: &str = "title: A, authority: policy, trust: public, source: { builtin: precedence }";
 
-fn told(yaml: &str) -> String {
+fn messages(yaml: &str) -> String {
     let problems = Config::parse("foreword.yaml", yaml).unwrap_err();
     let words = |problem: &DocumentError| {
         let help = problem.help.as_deref().unwrap_or("-");
@@ -16,34 +16,34 @@ fn told(yaml: &str) -> String {
 }
 
 #[test]
-fn each_problem_is_told_with_its_line_a_caret_and_the_way_out() {
+fn problems_have_line_caret_and_help() {
     let blueprint = |layers: &str| format!("blueprints:\n  mine:\n    layers:\n{layers}");
     let all = [
-        told("agent:\n  nam: Ada\n"),
-        told("agent: { name: \" \" }\n"),
-        told("agent: { model: echo }\n"),
-        told("agent: { blueprint: vn }\n"),
-        told("users:\n  - { name: alice, trust: ful }\n"),
-        told("users:\n  - { name: ../alice, trust: full }\n"),
-        told("users:\n  - { name: alice, trust: full }\n  - { name: alice, trust: inner }\n"),
-        told(
+        messages("agent:\n  nam: Ada\n"),
+        messages("agent: { name: \" \" }\n"),
+        messages("agent: { model: echo }\n"),
+        messages("agent: { blueprint: vn }\n"),
+        messages("users:\n  - { name: alice, trust: ful }\n"),
+        messages("users:\n  - { name: ../alice, trust: full }\n"),
+        messages("users:\n  - { name: alice, trust: full }\n  - { name: alice, trust: inner }\n"),
+        messages(
             "users:\n  - { name: alice, trust: full, match: [a:b] }\n  - { name: bob, trust: inner, match: [a:b] }\n",
         ),
-        told("situations:\n  group: { ceiling: familiar, prompt_overlay: /etc/motd }\n"),
-        told("prompt:\n  files:\n    - { path: ../x }\n    - { path: A.md }\n    - { path: ./A.md }\n"),
-        told("prompt: { dialect: jinga }\n"),
-        told("prompt: { budget: { tokens: 0 }, allowed_paths: [notes] }\n"),
-        told("tools: { disabled: [bsh], trust: { read_fil: full } }\n"),
-        told(&blueprint(&format!(
+        messages("situations:\n  group: { ceiling: familiar, prompt_overlay: /etc/motd }\n"),
+        messages("prompt:\n  files:\n    - { path: ../x }\n    - { path: A.md }\n    - { path: ./A.md }\n"),
+        messages("prompt: { dialect: jinga }\n"),
+        messages("prompt: { budget: { tokens: 0 }, allowed_paths: [notes] }\n"),
+        messages("tools: { disabled: [bsh], trust: { read_fil: full } }\n"),
+        messages(&blueprint(&format!(
             "      - {{ id: a, stability: turn, {LAYER} }}\n      - {{ id: b, stability: agent, {LAYER} }}\n"
         ))),
-        told(&blueprint(&format!("      - {{ id: a, stabilty: agent, {LAYER} }}\n"))),
+        messages(&blueprint(&format!("      - {{ id: a, stabilty: agent, {LAYER} }}\n"))),
     ];
     insta::assert_snapshot!(all.join("\n\n---\n\n"));
 }
 
 #[test]
-fn a_file_of_comments_or_nothing_is_a_configuration_of_defaults() {
+fn empty_files_give_the_default_configuration() {
     for yaml in ["", "\n\n", "# nothing yet\n  # really\n"] {
         let config = Config::parse("foreword.yaml", yaml).unwrap();
         assert_eq!((&*config.agent.name, &*config.agent.model), ("Assistant", "offline/echo"));
@@ -57,7 +57,7 @@ fn a_file_of_comments_or_nothing_is_a_configuration_of_defaults() {
 }
 
 #[test]
-fn the_store_is_a_file_beside_the_workspace_unless_the_configuration_says_otherwise() {
+fn store_defaults_to_a_file_in_the_workspace() {
     let store = |yaml: &str| Config::parse("foreword.yaml", yaml).map(|config| config.store_url);
     assert_eq!(store("").unwrap(), StoreUrl::File(".foreword/foreword.db".to_owned()));
     assert_eq!(store("store: { url: data/x.db }").unwrap(), StoreUrl::File("data/x.db".to_owned()));
@@ -69,7 +69,7 @@ fn the_store_is_a_file_beside_the_workspace_unless_the_configuration_says_otherw
 }
 
 #[test]
-fn events_are_kept_for_thirty_days_unless_the_configuration_says_otherwise() {
+fn event_retention_defaults_to_thirty_days() {
     let days = |yaml: &str| Config::parse("foreword.yaml", yaml).map(|config| config.event_days);
     assert_eq!(days("").unwrap(), 30);
     assert_eq!(days("events: { retention_days: 7 }").unwrap(), 7);

@@ -1,4 +1,4 @@
-//! Where numbers and traces go: what is taken, and how what is wrong is told.
+//! Export of metrics and traces: valid and invalid settings.
 
 use std::time::Duration;
 
@@ -19,12 +19,15 @@ fn problems(logging: &str) -> Vec<String> {
 }
 
 fn check(logging: &str, expected: &str) {
-    let told = problems(logging);
-    assert!(told.iter().any(|told| told.contains(expected) && told.contains("foreword.yaml:2")), "{told:#?}");
+    let problems = problems(logging);
+    assert!(
+        problems.iter().any(|problem| problem.contains(expected) && problem.contains("foreword.yaml:2")),
+        "{problems:#?}"
+    );
 }
 
 #[test]
-fn the_example_of_the_telemetry_manual_is_taken_and_every_key_is_in_its_table() {
+fn telemetry_manual_is_valid_and_complete() {
     let example = MANUAL.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let export = Config::parse("foreword.yaml", example).unwrap().export;
     assert_eq!(export.metrics_file.as_deref(), Some("/var/lib/node_exporter/textfile/foreword.prom"));
@@ -38,18 +41,21 @@ fn the_example_of_the_telemetry_manual_is_taken_and_every_key_is_in_its_table() 
 }
 
 #[test]
-fn without_a_word_nothing_goes_anywhere() {
+fn nothing_is_exported_by_default() {
     let export = Config::defaults().unwrap().export;
     assert_eq!((export.metrics_file, export.otlp), (None, None));
 }
 
 #[test]
-fn each_mistake_is_told_where_it_is_with_a_way_out() {
+fn invalid_settings_have_position_and_help() {
     check("otlp: { endpoint: \"ftp://host\" }", "`logging.otlp.endpoint` can't be used");
     check("otlp: { endpoint: \"http://\" }", "names no host");
     check("otlp: { endpoint: \"127.0.0.1:4318\" }", "write it as `http://127.0.0.1:4318`");
-    check("otlp: { endpoint: \"http://a:b@host\" }", "the variable that `headers_env` names");
-    check("otlp: { endpoint: \"http://h\", headers_env: \"x-key=1\" }", "no name of an environment variable");
+    check("otlp: { endpoint: \"http://a:b@host\" }", "the variable named by `headers_env`");
+    check(
+        "otlp: { endpoint: \"http://h\", headers_env: \"x-key=1\" }",
+        "is not a valid environment variable name",
+    );
     check("otlp: { endpoint: \"http://h\", timeout_seconds: 0 }", "`logging.otlp.timeout_seconds` is 0");
     check("otlp: { endpoint: \"http://h\", service_name: \"\" }", "`logging.otlp.service_name` is empty");
     check("otlp: { service_name: x }", "endpoint");
@@ -59,20 +65,20 @@ fn each_mistake_is_told_where_it_is_with_a_way_out() {
 }
 
 #[test]
-fn no_message_about_a_collector_shows_a_secret() {
+fn collector_messages_contain_no_secrets() {
     for logging in [
         "otlp: { endpoint: \"http://alice:s3cret@host\" }",
         "otlp: { endpoint: \"http://host?key=s3cret\" }",
         "otlp: { endpoint: \"http://h\", headers_env: \"authorization=s3cret\" }",
     ] {
-        let told = problems(logging);
-        // The line itself is the owner's, and is shown with what is secret in it masked.
-        assert!(!told.is_empty() && !told.concat().contains("s3cret"), "{logging}\n{told:#?}");
+        let problems = problems(logging);
+        // The excerpt is for the owner, with secrets masked.
+        assert!(!problems.is_empty() && !problems.concat().contains("s3cret"), "{logging}\n{problems:#?}");
     }
 }
 
 #[test]
-fn headers_that_can_be_read_on_the_way_are_noted() {
+fn unencrypted_headers_are_noted() {
     let noted = |endpoint: &str| {
         let yaml = format!("logging: {{ otlp: {{ endpoint: \"{endpoint}\", headers_env: OTEL_HEADERS }} }}");
         Config::parse("foreword.yaml", &yaml).unwrap().notes.len()

@@ -1,4 +1,4 @@
-//! Changes of files are seen however they are made, and identical text is held once.
+//! Every kind of file change is detected, and equal text is held once.
 
 use std::fs::{self, File};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use foreword_workspace::text_pool::{PoolLimits, TextPool};
 use crate::workspace_folder::{Folder, cache};
 
 #[test]
-fn identical_text_of_different_files_and_roots_is_held_once() {
+fn identical_texts_are_stored_once() {
     let one = Folder::with(&[("a.md", "same words"), ("b.md", "same words\r"), ("c.md", "same words\n")]);
     let other = Folder::with(&[("x.md", "same words")]);
     let cache = cache();
@@ -25,7 +25,7 @@ fn identical_text_of_different_files_and_roots_is_held_once() {
 }
 
 #[test]
-fn files_of_the_same_name_in_different_roots_are_different_files() {
+fn same_name_in_different_roots_is_different_files() {
     let (one, other) = (Folder::with(&[("a.md", "one")]), Folder::with(&[("a.md", "two")]));
     let cache = cache();
     assert_eq!(&*cache.read(&one.root(), "a.md").unwrap().text, "one");
@@ -33,7 +33,7 @@ fn files_of_the_same_name_in_different_roots_are_different_files() {
 }
 
 #[test]
-fn an_edit_that_keeps_size_and_modification_time_is_seen() {
+fn edit_with_same_size_and_mtime_is_detected() {
     let folder = Folder::with(&[("a.md", "before")]);
     let (root, cache) = (folder.root(), cache());
     let before = cache.read(&root, "a.md").unwrap();
@@ -50,7 +50,7 @@ fn an_edit_that_keeps_size_and_modification_time_is_seen() {
 }
 
 #[test]
-fn an_atomic_replace_that_keeps_size_and_modification_time_is_seen() {
+fn atomic_replace_with_same_size_and_mtime_is_detected() {
     let folder = Folder::with(&[("a.md", "before"), ("new.md", "after!")]);
     let (root, cache) = (folder.root(), cache());
     let before = cache.read(&root, "a.md").unwrap();
@@ -64,7 +64,7 @@ fn an_atomic_replace_that_keeps_size_and_modification_time_is_seen() {
 }
 
 #[test]
-fn edits_within_one_tick_of_the_clock_are_seen() {
+fn edits_within_one_clock_tick_are_detected() {
     let folder = Folder::new();
     let (root, cache) = (folder.root(), cache());
     for round in 100..400 {
@@ -75,7 +75,7 @@ fn edits_within_one_tick_of_the_clock_are_seen() {
 }
 
 #[test]
-fn a_file_that_is_gone_or_has_become_unreadable_is_an_error_and_not_the_old_text() {
+fn unreadable_files_never_give_cached_text() {
     let folder = Folder::with(&[("a.md", "old"), ("b.md", "old")]);
     let (root, cache) = (folder.root(), cache());
     cache.read(&root, "a.md").unwrap();
@@ -126,7 +126,7 @@ fn files_replaced_while_many_read_are_always_whole() {
 }
 
 #[test]
-fn a_pool_under_stress_stays_within_its_limits_and_holds_each_text_once() {
+fn concurrent_pool_stays_within_limits_without_duplicates() {
     let limits = PoolLimits { entries: 40, bytes: 4_000 };
     let pool = TextPool::new(limits);
     let kept: Vec<Arc<str>> = (0..10).map(|number| pool.intern(&format!("kept {number}"))).collect();
@@ -148,7 +148,7 @@ fn a_pool_under_stress_stays_within_its_limits_and_holds_each_text_once() {
 }
 
 #[test]
-fn texts_in_use_beyond_the_limits_are_all_kept_and_let_go_when_they_are_free() {
+fn referenced_texts_beyond_the_limits_are_retained() {
     let pool = TextPool::new(PoolLimits { entries: 8, bytes: 1_000 });
     let held: Vec<Arc<str>> = (0..200).map(|number| pool.intern(&format!("text {number}"))).collect();
     for (number, text) in held.iter().enumerate() {

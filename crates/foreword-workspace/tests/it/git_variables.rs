@@ -1,4 +1,4 @@
-//! `git:branch` and `git:status`, asked of a real git and of impostors.
+//! `git:branch` and `git:status`, with a real git and with fake ones.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -29,7 +29,7 @@ fn repository() -> Folder {
     folder
 }
 
-/// A program that stands in for git.
+/// A fake git program.
 fn impostor(folder: &Folder, script: &str) -> Git {
     let program: PathBuf = folder.outside().join("impostor");
     fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -38,7 +38,7 @@ fn impostor(folder: &Folder, script: &str) -> Git {
 }
 
 #[test]
-fn the_branch_and_the_short_status_are_git_s() {
+fn branch_and_short_status_come_from_git() {
     let folder = repository();
     let values = Git::default().values(&["branch", "status", "stash"], &folder.path());
     assert_eq!(values["branch"].as_deref(), Some("feature/menu"));
@@ -52,7 +52,7 @@ fn the_branch_and_the_short_status_are_git_s() {
 }
 
 #[test]
-fn outside_a_repository_and_without_git_the_variables_are_absent() {
+fn variables_are_absent_without_git_or_a_repository() {
     let folder = Folder::new();
     let names = ["branch", "status"];
     let absent = |git: Git, directory: &Path| git.values(&names, directory).values().all(Option::is_none);
@@ -63,7 +63,7 @@ fn outside_a_repository_and_without_git_the_variables_are_absent() {
 }
 
 #[test]
-fn a_git_that_hangs_is_ended_when_its_time_is_up_with_all_it_started() {
+fn hanging_git_is_killed_with_its_children() {
     let folder = Folder::new();
     let alive = folder.outside().join("alive");
     let script = format!("(sleep 1; touch '{}') &\nsleep 30", alive.display());
@@ -76,7 +76,7 @@ fn a_git_that_hangs_is_ended_when_its_time_is_up_with_all_it_started() {
 }
 
 #[test]
-fn a_git_that_closes_its_output_and_hangs_is_ended_too() {
+fn hanging_git_with_closed_output_is_killed() {
     let folder = Folder::new();
     let slow = Git { time_limit: Duration::from_millis(150), ..impostor(&folder, "exec >&-; sleep 30") };
     let start = Instant::now();
@@ -85,7 +85,7 @@ fn a_git_that_closes_its_output_and_hangs_is_ended_too() {
 }
 
 #[test]
-fn an_endless_answer_is_cut_at_a_line_end_and_marked() {
+fn endless_output_is_truncated_at_a_line_end() {
     let folder = Folder::new();
     let endless = Git { output_limit: 25, ..impostor(&folder, "while :; do echo '?? file.md'; done") };
     let values = endless.values(&["status"], &folder.path());
@@ -93,7 +93,7 @@ fn an_endless_answer_is_cut_at_a_line_end_and_marked() {
 }
 
 #[test]
-fn a_branch_name_is_one_line_whatever_it_holds() {
+fn branch_names_are_one_line() {
     let folder = Folder::new();
     let evil = impostor(&folder, "printf 'main\\n## New rules\\033[2J\\n'");
     let values = evil.values(&["branch"], &folder.path());
@@ -101,7 +101,7 @@ fn a_branch_name_is_one_line_whatever_it_holds() {
 }
 
 #[test]
-fn git_is_asked_without_terminal_locks_or_another_repository() {
+fn git_runs_without_prompts_or_locks() {
     let folder = Folder::new();
     let curious =
         impostor(&folder, "echo \"$GIT_OPTIONAL_LOCKS $GIT_TERMINAL_PROMPT [$GIT_DIR] $(cat | wc -c)\"");
@@ -110,7 +110,7 @@ fn git_is_asked_without_terminal_locks_or_another_repository() {
 }
 
 #[test]
-fn a_file_system_monitor_of_the_repository_is_not_run() {
+fn fsmonitor_of_the_repository_is_not_run() {
     let folder = repository();
     let trace = folder.outside().join("was-run");
     let monitor = impostor(&folder, &format!("touch '{}'", trace.display()));

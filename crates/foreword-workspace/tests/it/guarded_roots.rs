@@ -1,4 +1,4 @@
-//! What can be reached through a root, and what can't.
+//! Which files can be read through a root.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn files_below_the_root_are_read_with_clean_text() {
 }
 
 #[test]
-fn a_path_that_escapes_the_root_is_an_access_error() {
+fn path_outside_the_root_is_an_access_error() {
     let folder = Folder::with(&[("a.md", "inside"), ("b/c.md", "inside")]);
     fs::write(folder.outside().join("secret"), "secret").unwrap();
     let root = folder.root();
@@ -45,7 +45,7 @@ fn a_path_that_escapes_the_root_is_an_access_error() {
 }
 
 #[test]
-fn a_link_that_leaves_the_root_is_an_access_error() {
+fn link_leaving_the_root_is_an_access_error() {
     let folder = Folder::with(&[("a.md", "inside"), ("b/c.md", "inside")]);
     fs::write(folder.outside().join("secret"), "secret").unwrap();
     folder.link("relative", "../secret");
@@ -64,7 +64,7 @@ fn a_link_that_leaves_the_root_is_an_access_error() {
 }
 
 #[test]
-fn a_link_that_stays_inside_is_followed() {
+fn link_inside_the_root_is_followed() {
     let folder = Folder::with(&[("a.md", "inside"), ("b/c.md", "below")]);
     folder.link("b/up.md", "../a.md");
     folder.link("folder", "./b/");
@@ -76,7 +76,7 @@ fn a_link_that_stays_inside_is_followed() {
 }
 
 #[test]
-fn links_in_a_circle_end_as_an_access_error() {
+fn link_loops_are_access_errors() {
     let folder = Folder::new();
     folder.link("a", "b");
     folder.link("b", "a");
@@ -87,7 +87,7 @@ fn links_in_a_circle_end_as_an_access_error() {
 }
 
 #[test]
-fn foreword_s_own_and_git_s_directories_are_never_read_not_even_through_links() {
+fn foreword_and_git_directories_are_never_read() {
     let folder = Folder::with(&[
         (".foreword/notes.md", "secret"),
         (".git/config", "secret"),
@@ -117,7 +117,7 @@ fn foreword_s_own_and_git_s_directories_are_never_read_not_even_through_links() 
 }
 
 #[test]
-fn a_missing_file_or_root_is_a_resolution_error() {
+fn missing_file_or_root_is_a_resolution_error() {
     let folder = Folder::with(&[("a.md", "file")]);
     folder.link("dangling", "nowhere");
     let root = folder.root();
@@ -131,7 +131,7 @@ fn a_missing_file_or_root_is_a_resolution_error() {
     }
 }
 
-/// Swaps `link` between a file inside and one outside, as fast as it can, until told to stop.
+/// Swaps `link` between a file inside and one outside, as fast as possible, until `stop` is set.
 fn swap_link(folder: &Path, targets: [&Path; 2], stop: &AtomicBool) {
     let next = folder.join("next");
     while !stop.load(Ordering::Relaxed) {
@@ -143,7 +143,7 @@ fn swap_link(folder: &Path, targets: [&Path; 2], stop: &AtomicBool) {
 }
 
 #[test]
-fn a_link_swapped_during_the_read_never_shows_a_byte_from_outside() {
+fn link_swapped_during_the_read_reveals_nothing_outside() {
     let folder = Folder::with(&[("good/file.md", "inside")]);
     fs::create_dir(folder.outside().join("evil")).unwrap();
     fs::write(folder.outside().join("evil/file.md"), "outside").unwrap();
@@ -173,7 +173,7 @@ fn a_link_swapped_during_the_read_never_shows_a_byte_from_outside() {
 }
 
 #[test]
-fn a_root_moved_away_after_it_was_opened_still_reads_its_own_files() {
+fn moved_roots_still_read_their_files() {
     let folder = Folder::with(&[("a.md", "mine")]);
     let root = folder.root();
     fs::rename(folder.path(), folder.outside().join("moved")).unwrap();
@@ -183,7 +183,7 @@ fn a_root_moved_away_after_it_was_opened_still_reads_its_own_files() {
 }
 
 #[test]
-fn listings_are_in_byte_order_and_hold_only_what_can_be_read() {
+fn listings_are_ordered_and_contain_readable_files() {
     let folder = Folder::with(&[
         ("m/b.md", ""),
         ("m/B.md", ""),
@@ -218,13 +218,13 @@ fn listings_are_in_byte_order_and_hold_only_what_can_be_read() {
 }
 
 #[test]
-fn messages_name_the_file_the_reason_and_the_way_out() {
+fn messages_name_file_reason_and_help() {
     let folder = Folder::with(&[("a.md", "x"), (".foreword/x", "x")]);
     folder.link("link", "/etc/passwd");
     folder.link("circle", "circle");
     let root = folder.root();
     let none = Root::open("prompts", &folder.path().join("none")).unwrap_err();
-    let mut words = vec![folder.words(&none)];
+    let mut words = vec![folder.message(&none)];
     for path in [
         "b.md",
         "../x",
@@ -237,7 +237,7 @@ fn messages_name_the_file_the_reason_and_the_way_out() {
         "",
         "x\n# Fake\u{202e}",
     ] {
-        words.push(folder.words(&root.read(path).unwrap_err()));
+        words.push(folder.message(&root.read(path).unwrap_err()));
     }
     insta::assert_snapshot!(words.join("\n\n"));
 }

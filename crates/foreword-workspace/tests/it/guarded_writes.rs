@@ -1,4 +1,4 @@
-//! What can be written through a root, and what can't.
+//! Which files can be written through a root.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use foreword_workspace::error::{AccessReason, FileKind};
-use foreword_workspace::roots::{Judged, WriteReason, Written};
+use foreword_workspace::roots::{CheckedRead, WriteReason, WrittenFile};
 
 use crate::workspace_folder::Folder;
 
@@ -19,7 +19,7 @@ fn access(reason: AccessReason) -> WriteReason {
     WriteReason::Access(reason)
 }
 
-/// Everything there is in and beside the workspace, with what it holds.
+/// All files in and beside the workspace, with their content.
 fn everything(folder: &Folder) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.outside().to_path_buf()];
@@ -39,17 +39,17 @@ fn everything(folder: &Folder) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_new_file_is_made_with_its_folders_and_an_old_one_is_replaced_whole() {
+fn writes_create_folders_and_replace_files() {
     let folder = Folder::new();
     let root = folder.root();
-    assert_eq!(root.write("a/b/c.md", "one\n", 1).unwrap(), Written { bytes: 4, is_new: true });
-    assert_eq!(root.write("./a//b/c.md", "é", 2).unwrap(), Written { bytes: 2, is_new: false });
+    assert_eq!(root.write("a/b/c.md", "one\n", 1).unwrap(), WrittenFile { bytes: 4, is_new: true });
+    assert_eq!(root.write("./a//b/c.md", "é", 2).unwrap(), WrittenFile { bytes: 2, is_new: false });
     assert_eq!(fs::read_to_string(folder.path().join("a/b/c.md")).unwrap(), "é");
     assert_eq!(everything(&folder).len(), 4, "nothing else is left: {:?}", everything(&folder));
 }
 
 #[test]
-fn a_file_that_is_replaced_keeps_its_mode() {
+fn replaced_file_keeps_its_mode() {
     let folder = Folder::with(&[("run.sh", "old"), ("secret", "old")]);
     for (path, mode) in [("run.sh", 0o750), ("secret", 0o600)] {
         let path_on_disk = folder.path().join(path);
@@ -60,7 +60,7 @@ fn a_file_that_is_replaced_keeps_its_mode() {
 }
 
 #[test]
-fn whatever_could_lead_elsewhere_is_refused_and_nothing_changes() {
+fn writes_outside_the_root_are_refused() {
     let folder =
         Folder::with(&[("a.md", "mine"), ("b/c.md", "mine"), (".foreword/x", "x"), ("sub/.git/x", "x")]);
     fs::write(folder.outside().join("secret"), "theirs").unwrap();
@@ -95,7 +95,7 @@ fn whatever_could_lead_elsewhere_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn only_regular_files_are_replaced_and_none_is_waited_for() {
+fn only_regular_files_are_replaced_without_blocking() {
     let folder = Folder::with(&[("d/x", "x"), ("locked", "x")]);
     let fifo = std::process::Command::new("mkfifo").arg(folder.path().join("fifo")).status().unwrap();
     assert!(fifo.success());
@@ -113,7 +113,7 @@ fn only_regular_files_are_replaced_and_none_is_waited_for() {
 }
 
 #[test]
-fn a_folder_swapped_for_a_link_during_the_write_never_leads_outside() {
+fn folder_swapped_for_a_link_never_leads_outside() {
     let folder = Folder::with(&[("real/x", "x")]);
     let outside = folder.outside().join("evil");
     fs::create_dir(&outside).unwrap();
@@ -163,14 +163,14 @@ fn readers_see_the_old_text_or_the_new_one() {
 }
 
 #[test]
-fn the_name_that_is_judged_is_that_of_the_file_that_is_read() {
+fn checked_path_is_that_of_the_file_read() {
     let folder = Folder::with(&[("open.md", "for all"), ("closed/x.md", "for one")]);
     folder.link("alias", "open.md");
     folder.link("trick", "closed/x.md");
     let root = folder.root();
-    let judge = |path: &str| root.read_judged(path, |real| !real.starts_with("closed/"));
-    let Judged::Text { real_path, file } = judge("alias").unwrap() else { panic!("withheld") };
+    let judge = |path: &str| root.read_checked(path, |real| !real.starts_with("closed/"));
+    let CheckedRead::Text { real_path, file } = judge("alias").unwrap() else { panic!("withheld") };
     assert_eq!((real_path.as_str(), &*file.text), ("open.md", "for all"));
-    assert_eq!(judge("trick").unwrap(), Judged::Withheld);
+    assert_eq!(judge("trick").unwrap(), CheckedRead::Withheld);
     assert_eq!(judge("closed").unwrap_err().to_string(), root.read("closed").unwrap_err().to_string());
 }

@@ -1,4 +1,4 @@
-//! Files that are not what a prompt is made of: each refused by name, none of them waited for.
+//! Files that cannot be part of a prompt: each is refused with its kind, without blocking.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,7 +17,7 @@ fn refusal(root: &Root, path: &str) -> AccessReason {
 }
 
 #[test]
-fn a_fifo_is_refused_at_once() {
+fn fifo_is_refused_immediately() {
     let folder = Folder::new();
     assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
     folder.link("link", "pipe");
@@ -28,7 +28,7 @@ fn a_fifo_is_refused_at_once() {
 }
 
 #[test]
-fn a_directory_a_socket_and_a_device_are_refused_by_name() {
+fn directories_sockets_and_devices_are_refused_by_name() {
     let folder = Folder::with(&[("directory/a.md", "")]);
     let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket")).unwrap();
     let root = folder.root();
@@ -40,7 +40,7 @@ fn a_directory_a_socket_and_a_device_are_refused_by_name() {
 }
 
 #[test]
-fn a_file_with_several_hard_links_is_refused_unless_allowed() {
+fn hard_linked_file_is_refused_unless_allowed() {
     let folder = Folder::new();
     fs::write(folder.outside().join("secret"), "secret").unwrap();
     fs::hard_link(folder.outside().join("secret"), folder.path().join("a.md")).unwrap();
@@ -51,7 +51,7 @@ fn a_file_with_several_hard_links_is_refused_unless_allowed() {
 }
 
 #[test]
-fn a_file_of_two_gigabytes_is_refused_before_it_is_read() {
+fn two_gigabyte_file_is_refused_before_it_is_read() {
     let folder = Folder::new();
     File::create(folder.path().join("huge")).unwrap().set_len(2 << 30).unwrap();
     let limit = ReadLimits::default().bytes;
@@ -60,7 +60,7 @@ fn a_file_of_two_gigabytes_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn a_file_of_exactly_the_limit_is_read_and_one_byte_more_is_not() {
+fn file_at_the_limit_is_read_and_larger_refused() {
     let folder = Folder::with(&[("fits", "12345"), ("over", "123456")]);
     let root = folder.root().with_limits(ReadLimits { bytes: 5, ..ReadLimits::default() });
     assert_eq!(&*root.read("fits").unwrap().text, "12345");
@@ -69,8 +69,8 @@ fn a_file_of_exactly_the_limit_is_read_and_one_byte_more_is_not() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_that_turns_out_longer_than_its_size_says_is_refused_at_the_limit() {
-    // The kernel says that this file has no bytes, as a file would that grows after it was looked at.
+fn files_longer_than_their_size_are_refused() {
+    // The kernel reports a size of 0 for this file, like for a file that grows after its size was read.
     let root = Root::open("process", Path::new("/proc/self")).unwrap();
     let root = root.with_limits(ReadLimits { bytes: 10, ..ReadLimits::default() });
     assert_eq!(refusal(&root, "status"), AccessReason::TooLarge { size: None, limit: 10 });
@@ -78,13 +78,13 @@ fn a_file_that_turns_out_longer_than_its_size_says_is_refused_at_the_limit() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_whose_read_fails_is_unreadable() {
+fn failing_read_is_reported_as_unreadable() {
     let root = Root::open("process", Path::new("/proc/self")).unwrap();
     assert!(matches!(refusal(&root, "mem"), AccessReason::Unreadable(_)));
 }
 
 #[test]
-fn a_file_without_read_permission_is_unreadable() {
+fn file_without_read_permission_is_unreadable() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::with(&[("a.md", "x")]);
     let path = folder.path().join("a.md");
@@ -100,7 +100,7 @@ fn a_file_without_read_permission_is_unreadable() {
 }
 
 #[test]
-fn text_that_is_not_utf8_is_refused_with_its_place() {
+fn invalid_utf8_is_refused_with_its_position() {
     let folder = Folder::new();
     folder.write("latin1.md", b"caf\xe9");
     folder.write("utf16.md", b"\xff\xfeh\0i\0");
@@ -112,7 +112,7 @@ fn text_that_is_not_utf8_is_refused_with_its_place() {
 }
 
 #[test]
-fn messages_name_the_file_the_reason_and_the_way_out() {
+fn messages_name_file_reason_and_help() {
     let folder = Folder::new();
     folder.write("latin1.md", b"caf\xe9");
     folder.write("utf16.md", b"\xff\xfeh\0i\0");
@@ -123,7 +123,7 @@ fn messages_name_the_file_the_reason_and_the_way_out() {
     let root = folder.root();
     let words: Vec<String> = ["latin1.md", "utf16.md", "huge.md", "linked.md", "pipe.md", "."]
         .iter()
-        .map(|path| folder.words(&root.read(path).unwrap_err()))
+        .map(|path| folder.message(&root.read(path).unwrap_err()))
         .collect();
     insta::assert_snapshot!(words.join("\n\n"));
 }

@@ -1,6 +1,6 @@
-//! The guarded files of a workspace, tested on real directories.
+//! Tests of the guarded files of a workspace, with real directories.
 
-// `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
+// `cfg(test)` on the modules lets helper functions unwrap like tests.
 
 #[cfg(test)]
 mod agents;
@@ -39,7 +39,7 @@ mod snapshots;
 #[cfg(test)]
 mod stored_texts;
 #[cfg(test)]
-mod trust_before_reading;
+mod trust_gate;
 #[cfg(test)]
 mod turn_configuration;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The manual of `foreword.yaml`: its examples are taken as they stand, and it leaves out no key and no provider.
+//! The manual of `foreword.yaml`: its examples are valid, and it lists every key and provider.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 const MANUAL: &str = include_str!("../../../../docs/configuration.md");
 
 #[test]
-fn every_example_is_taken_as_it_stands() {
+fn every_manual_example_is_valid() {
     let examples: Vec<&str> =
         MANUAL.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(examples.len() >= 8);
@@ -22,7 +22,7 @@ fn every_example_is_taken_as_it_stands() {
 }
 
 #[test]
-fn every_key_of_the_sections_about_turns_is_in_a_table_with_its_default() {
+fn manual_tables_list_every_key() {
     let schema = schemars::schema_for!(RawConfig);
     let defined = |name: &str| schema.get("$defs").and_then(|all| all.get(name)).unwrap();
     let keys = |name: &str| -> Vec<String> {
@@ -50,14 +50,14 @@ fn every_key_of_the_sections_about_turns_is_in_a_table_with_its_default() {
 }
 
 #[test]
-fn the_table_of_providers_is_the_one_that_is_built_in() {
+fn manual_lists_the_built_in_providers() {
     let section = MANUAL.split("## `providers`").nth(1).unwrap().split("\n## ").next().unwrap();
-    let mut told = BTreeSet::new();
+    let mut rows = BTreeSet::new();
     for row in section.lines().filter(|line| line.contains("://") && line.starts_with("| `")) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         let plain = |cell: &str| cell.trim_matches('`').to_owned();
         for name in cells[0].split(", ") {
-            told.insert((plain(name), plain(cells[1]), plain(cells[2]), plain(cells[3])));
+            rows.insert((plain(name), plain(cells[1]), plain(cells[2]), plain(cells[3])));
         }
     }
     let word = |dialect: WireDialect| match serde_json::to_value(dialect) {
@@ -72,5 +72,5 @@ fn the_table_of_providers_is_the_one_that_is_built_in() {
     let built_in = builtin_providers().into_values().map(|provider| {
         (provider.name.to_string(), word(provider.dialect), provider.base_url, key(provider.key))
     });
-    assert_eq!(told, built_in.collect());
+    assert_eq!(rows, built_in.collect());
 }

@@ -1,11 +1,11 @@
-//! Servers of tools in the configuration: what is taken, and how what is wrong is told.
+//! MCP servers in the configuration: valid and invalid settings.
 
 use std::time::Duration;
 
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
 use foreword_workspace::config::Config;
-use foreword_workspace::config::mcp::McpReach;
+use foreword_workspace::config::mcp::McpTransport;
 
 const MANUAL: &str = include_str!("../../../../docs/mcp.md");
 
@@ -16,12 +16,12 @@ fn problems(servers: &str) -> Vec<String> {
 }
 
 fn check(server: &str, expected: &str) {
-    let told = problems(&format!("    x: {{ {server} }}\n"));
-    assert!(told.iter().any(|told| told.contains(expected)), "{server}\n{told:#?}");
+    let problems = problems(&format!("    x: {{ {server} }}\n"));
+    assert!(problems.iter().any(|problem| problem.contains(expected)), "{server}\n{problems:#?}");
 }
 
 #[test]
-fn the_example_of_the_manual_is_taken_and_every_key_is_in_its_table() {
+fn mcp_manual_is_valid_and_complete() {
     let example = MANUAL.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let config = Config::parse("foreword.yaml", example).unwrap();
     assert_eq!(config.mcp.keys().map(|name| &**name).collect::<Vec<_>>(), ["far", "files", "time"]);
@@ -29,7 +29,7 @@ fn the_example_of_the_manual_is_taken_and_every_key_is_in_its_table() {
     assert_eq!((files.rules.trust, files.rules.max_tools), (Trust::Inner, 64));
     assert_eq!((files.timeout, files.start_timeout), (Duration::from_secs(30), Duration::from_secs(10)));
     assert!(files.rules.tools["write_file"].sensitive && files.rules.tools["move_file"].disabled);
-    let McpReach::Address(far) = &config.mcp["far"].reach else { panic!() };
+    let McpTransport::Http(far) = &config.mcp["far"].transport else { panic!() };
     assert_eq!(
         (far.url.as_str(), far.bearer_env.as_deref()),
         ("https://tools.example.com/mcp", Some("FAR_TOKEN"))
@@ -41,31 +41,31 @@ fn the_example_of_the_manual_is_taken_and_every_key_is_in_its_table() {
 }
 
 #[test]
-fn a_server_is_reached_in_one_way_and_each_mistake_is_told_where_it_is() {
-    check("trust: inner", "`tools.mcp.x` says not how it is reached");
+fn servers_have_one_transport_and_errors_a_position() {
+    check("trust: inner", "`tools.mcp.x` has neither `command` nor `url`");
     check("command: a, url: \"http://b\"", "`tools.mcp.x` has both `command` and `url`");
-    check("command: \" \"", "names no program");
-    check("command: a, bearer_env: TOKEN", "`tools.mcp.x.bearer_env` goes with `url`, which is not there");
-    check("url: \"http://b\", cwd: notes", "`tools.mcp.x.cwd` goes with `command`, which is not there");
+    check("command: \" \"", "`tools.mcp.x.command` is not a program name");
+    check("command: a, bearer_env: TOKEN", "`tools.mcp.x.bearer_env` requires `url`");
+    check("url: \"http://b\", cwd: notes", "`tools.mcp.x.cwd` requires `command`");
     check("command: a, cwd: ../b", "`tools.mcp.x.cwd`");
-    check("command: a, env: { 1A: b }", "`tools.mcp.x.env`: this is no name of an environment variable");
+    check("command: a, env: { 1A: b }", "`tools.mcp.x.env`: not a valid environment variable name");
     check("url: \"ftp://b\"", "`tools.mcp.x.url` can't be used");
     check("url: \"http://b\", headers: { Accept: c }", "`Accept` belongs to the protocol");
     check("command: a, timeout_ms: 0", "`tools.mcp.x.timeout_ms` is 0, which is too small");
     check("command: a, max_tools: 0", "`tools.mcp.x.max_tools` is 0, which is too small");
-    assert!(problems("    My_Files: { command: a }\n")[0].contains("`My_Files` is no name of a server"));
+    assert!(problems("    My_Files: { command: a }\n")[0].contains("`My_Files` is not a valid server name"));
 }
 
 #[test]
-fn no_message_shows_a_secret() {
+fn messages_contain_no_secrets() {
     for server in [
         "url: \"http://alice:s3cret@b\"",
         "url: \"http://b\", bearer_env: s3cret",
         "url: \"http://b\", headers: { A B: s3cret }",
         "command: a, env: { 1A: s3cret }",
     ] {
-        let told = problems(&format!("    x: {{ {server} }}\n"));
-        assert!(!told.is_empty() && !told.concat().contains("s3cret"), "{server}\n{told:#?}");
+        let problems = problems(&format!("    x: {{ {server} }}\n"));
+        assert!(!problems.is_empty() && !problems.concat().contains("s3cret"), "{server}\n{problems:#?}");
     }
 }
 
@@ -82,7 +82,7 @@ agents:
     tools: { disabled: [\"time__*\"], trust: { read_file: inner, \"files__*\": full }, sensitive: [files__write] }
 ";
 
-/// What each of these tools needs, with the server's trust; `None` if it is off.
+/// The trust each of these tools needs, including the server's; `None` if it is disabled.
 fn needed(config: &Config) -> Vec<Option<Trust>> {
     let tools = [
         ("files__read", Trust::Inner),
@@ -97,11 +97,11 @@ fn needed(config: &Config) -> Vec<Option<Trust>> {
 }
 
 #[test]
-fn tools_of_servers_are_named_in_every_list_one_by_one_or_all_at_once() {
+fn server_tools_are_listed_singly_or_by_wildcard() {
     let config = Config::parse("foreword.yaml", NAMED).unwrap();
     let (full, inner) = (Some(Trust::Full), Some(Trust::Inner));
     assert_eq!(needed(&config), [inner, full, None, inner, full, None]);
-    // What holds for all holds for the clerk too, and where both say something the stricter of the two.
+    // Common rules apply to the clerk too; of two rules the stricter applies.
     let clerk = config.other_agent("clerk").unwrap();
     assert_eq!(needed(clerk), [full, full, None, None, full, None]);
     let sensitive = |config: &Config| {
@@ -114,7 +114,7 @@ fn tools_of_servers_are_named_in_every_list_one_by_one_or_all_at_once() {
 }
 
 #[test]
-fn a_tool_of_a_server_that_is_not_there_is_refused_where_it_stands_with_a_way_out() {
+fn tools_of_unknown_servers_are_refused_with_help() {
     let servers = "  mcp: { files: { command: a } }\n";
     let check = |yaml: &str, line: usize, name: &str, help: &str| {
         let problems = Config::parse("foreword.yaml", yaml).unwrap_err();
@@ -123,7 +123,7 @@ fn a_tool_of_a_server_that_is_not_there_is_refused_where_it_stands_with_a_way_ou
             (problem.at.line, problem.message.as_str()),
             (line, &*format!("there is no tool `{name}`"))
         );
-        assert!(problem.help.as_deref().is_some_and(|told| told.contains(help)), "{yaml}: {problem:?}");
+        assert!(problem.help.as_deref().is_some_and(|hint| hint.contains(help)), "{yaml}: {problem:?}");
     };
     for list in ["disabled: [NAME]", "sensitive: [bash, NAME]", "trust: { NAME: full }"] {
         for (name, help) in [
@@ -141,19 +141,15 @@ fn a_tool_of_a_server_that_is_not_there_is_refused_where_it_stands_with_a_way_ou
             check(&agents, 5, name, help);
         }
     }
-    check("tools: { disabled: [files__write] }\n", 1, "files__write", "no server is configured");
+    check("tools: { disabled: [files__write] }\n", 1, "files__write", "no MCP server is configured");
 }
 
 #[test]
-fn a_trust_below_the_servers_own_changes_nothing_and_is_noted() {
+fn trust_below_the_servers_is_noted() {
     let notes = |rule: &str, server: &str| {
         let yaml = format!("tools:\n  trust: {{ {rule} }}\n  mcp: {{ files: {{ command: a{server} }} }}\n");
         let config = Config::parse("foreword.yaml", &yaml).unwrap();
-        config
-            .notes
-            .iter()
-            .filter(|note| note.message.contains("changes nothing") && note.at.line == 2)
-            .count()
+        config.notes.iter().filter(|note| note.message.contains("has no effect") && note.at.line == 2).count()
     };
     assert_eq!(notes("files__read: inner", ""), 1);
     assert_eq!(notes("\"files__*\": familiar", ", trust: inner"), 1);
@@ -164,7 +160,7 @@ fn a_trust_below_the_servers_own_changes_nothing_and_is_noted() {
 }
 
 #[test]
-fn a_server_that_is_switched_off_is_checked_and_not_used() {
+fn disabled_servers_are_validated_but_not_used() {
     let config =
         Config::parse("foreword.yaml", "tools: { mcp: { x: { command: a, enabled: false } } }").unwrap();
     assert!(config.mcp.is_empty());

@@ -1,4 +1,4 @@
-//! Memory files: what the menu is made of, and what is never opened.
+//! Memory files: the entries of the menu, and files that are never opened.
 
 use std::process::Command;
 
@@ -35,9 +35,9 @@ fn files_come_in_byte_order_with_their_descriptions() {
 }
 
 #[test]
-fn stores_that_trust_does_not_permit_are_never_opened() {
+fn stores_above_the_trust_are_never_opened() {
     let folder = Folder::with(&[("memory/social/a.md", "social"), ("memory/shared/a.md", "shared")]);
-    // Were this store opened, its file would be a problem.
+    // If this store were opened, its file would be a problem.
     folder.write("memory/private/a.md", b"\xff");
     let (root, cache) = (folder.root(), cache());
     let seen = |trust| {
@@ -52,7 +52,7 @@ fn stores_that_trust_does_not_permit_are_never_opened() {
 }
 
 #[test]
-fn a_link_from_a_store_leads_nowhere_outside_of_that_store() {
+fn links_cannot_leave_their_store() {
     let folder = Folder::with(&[("memory/private/MEMORY.md", "secret"), ("memory/social/a.md", "fine")]);
     folder.link("memory/social/b.md", "../private/MEMORY.md");
     folder.link("memory/social/folder", "../private");
@@ -63,7 +63,7 @@ fn a_link_from_a_store_leads_nowhere_outside_of_that_store() {
 }
 
 #[test]
-fn a_bad_file_is_reported_and_a_bad_front_matter_falls_back_to_the_first_line() {
+fn invalid_front_matter_falls_back_to_first_line() {
     let folder = Folder::with(&[
         ("memory/social/a.md", "---\ndescription: [\n---\n# The body\n"),
         ("memory/social/z.md", "fine"),
@@ -79,7 +79,7 @@ fn a_bad_file_is_reported_and_a_bad_front_matter_falls_back_to_the_first_line() 
 }
 
 #[test]
-fn thousands_of_files_are_loaded_in_the_same_order_every_time() {
+fn thousands_of_files_are_loaded_in_stable_order() {
     let folder = Folder::new();
     for number in 0..3_000 {
         folder.write(&format!("memory/shared/{}/{number}.md", number % 7), format!("# Note {number}\n"));

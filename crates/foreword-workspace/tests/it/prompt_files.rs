@@ -1,4 +1,4 @@
-//! Where prompt files are looked for, and what happens when they are not there.
+//! The location of prompt files, and errors when they are missing.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn open(
 }
 
 #[test]
-fn relative_prompts_roots_are_relative_to_the_workspace_and_absolute_ones_are_taken_as_they_are() {
+fn prompts_root_is_relative_or_absolute() {
     let folder = Folder::with(&[
         (".agents/prompt/CHAT_AGENT.md", "default"),
         ("mine/CHAT_AGENT.md", "configured"),
@@ -31,7 +31,7 @@ fn relative_prompts_roots_are_relative_to_the_workspace_and_absolute_ones_are_ta
 }
 
 #[test]
-fn a_prompts_root_in_a_reserved_directory_is_refused() {
+fn prompts_root_in_a_reserved_directory_is_refused() {
     let folder = Folder::with(&[(".foreword/CHAT_AGENT.md", "secret")]);
     for path in [".foreword", "./.foreword/", ".git/x"] {
         match open(&folder, Some(path), None).unwrap_err() {
@@ -42,7 +42,7 @@ fn a_prompts_root_in_a_reserved_directory_is_refused() {
 }
 
 #[test]
-fn a_workspace_that_is_itself_below_a_reserved_directory_has_a_prompts_root() {
+fn workspaces_below_reserved_directories_have_a_prompts_root() {
     let folder = Folder::with(&[(".foreword/demo/.agents/prompt/CHAT_AGENT.md", "fine")]);
     let workspace = folder.path().join(".foreword/demo");
     let root = PromptsDir::choose(None, None).unwrap().open(&workspace).unwrap();
@@ -50,7 +50,7 @@ fn a_workspace_that_is_itself_below_a_reserved_directory_has_a_prompts_root() {
 }
 
 #[test]
-fn an_instruction_file_stays_below_the_prompts_root() {
+fn instruction_file_stays_below_the_prompts_root() {
     let folder = Folder::with(&[("prompts/A.md", "a"), ("SOUL.md", "not a prompt")]);
     let root = PromptsDir::choose(Some("prompts"), None).unwrap().open(&folder.path()).unwrap();
     let read = |file: &str| match InstructionSource::choose(None, Some(file), "x").unwrap() {
@@ -64,7 +64,7 @@ fn an_instruction_file_stays_below_the_prompts_root() {
 }
 
 #[test]
-fn failures_say_which_setting_is_wrong_and_what_to_do() {
+fn failures_name_the_wrong_setting_and_the_fix() {
     let folder = Folder::with(&[(".agents/prompt/OTHER.md", "")]);
     let bare = PromptsDir::choose(None, None).unwrap();
     let errors = [
@@ -75,6 +75,6 @@ fn failures_say_which_setting_is_wrong_and_what_to_do() {
         bare.open(&folder.path().join("bare")).unwrap_err(),
         InstructionSource::choose(None, None, "🙂").unwrap_err(),
     ];
-    let words: Vec<String> = errors.iter().map(|error| folder.words(error)).collect();
+    let words: Vec<String> = errors.iter().map(|error| folder.message(error)).collect();
     insta::assert_snapshot!(words.join("\n\n"));
 }

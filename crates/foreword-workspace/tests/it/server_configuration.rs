@@ -1,6 +1,6 @@
 use foreword_core::api_token::ProxyMode;
+use foreword_workspace::config::ClientKeys;
 use foreword_workspace::config::Config;
-use foreword_workspace::config::server::ClientKeys;
 
 fn problems(yaml: &str) -> String {
     let problems = Config::parse("foreword.yaml", yaml).unwrap_err();
@@ -8,7 +8,7 @@ fn problems(yaml: &str) -> String {
 }
 
 #[test]
-fn without_a_word_the_server_is_for_this_machine_alone() {
+fn server_listens_on_loopback_by_default() {
     let config = Config::defaults().unwrap();
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:7777");
     assert!(config.server.origins.is_empty() && config.server.tls.is_none());
@@ -18,7 +18,7 @@ fn without_a_word_the_server_is_for_this_machine_alone() {
 }
 
 #[test]
-fn what_is_written_about_the_server_is_taken() {
+fn server_settings_are_parsed() {
     let yaml = "\
 server:
   listen: \"[::1]:0\"
@@ -39,7 +39,7 @@ proxy: { mode: replace, situation: group, openai: ollama, client_keys: never, ma
 }
 
 #[test]
-fn a_bad_section_is_told_with_its_lines() {
+fn invalid_server_settings_are_refused_with_lines() {
     let yaml = "\
 server:
   listen: everywhere
@@ -56,7 +56,7 @@ proxy: { agent: Bea, situation: grup, anthropic: openai, openai: opnai }
 }
 
 #[test]
-fn an_address_that_others_can_reach_without_encryption_is_noted() {
+fn unencrypted_public_addresses_are_noted() {
     let config = Config::parse("foreword.yaml", "server: { listen: \"0.0.0.0:7777\" }").unwrap();
     assert!(config.notes[0].message.contains("others can reach without encryption"), "{:?}", config.notes);
     let tls = "server: { listen: \"0.0.0.0:7777\", tls: { certificate: c.pem, key: k.pem } }";

@@ -20,9 +20,10 @@ fn skills_are_listed_by_name_with_their_bodies() {
     ]);
     let loaded = load_skills(&folder.root(), &cache());
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
-    let told: Vec<_> = loaded.items.iter().map(|s| (&*s.name, &*s.description, &*s.body, &*s.path)).collect();
+    let skills: Vec<_> =
+        loaded.items.iter().map(|s| (&*s.name, &*s.description, &*s.body, &*s.path)).collect();
     assert_eq!(
-        told,
+        skills,
         [
             ("cooking", "When it is about food.", "Boil.\n", "skills/cooking/SKILL.md"),
             ("weather", "When somebody asks about rain.", "# weather\n", "skills/weather/SKILL.md"),
@@ -31,7 +32,7 @@ fn skills_are_listed_by_name_with_their_bodies() {
 }
 
 #[test]
-fn a_bad_skill_is_reported_with_its_line_and_never_stops_the_rest() {
+fn invalid_skill_is_reported_and_others_are_loaded() {
     let folder = Folder::with(&[
         ("skills/good/SKILL.md", &skill("good", "Works.")),
         ("skills/a-no-file/notes.md", ""),
@@ -49,13 +50,13 @@ fn a_bad_skill_is_reported_with_its_line_and_never_stops_the_rest() {
     folder.write("skills/l-binary/SKILL.md", b"\xff");
     let loaded = load_skills(&folder.root(), &cache());
     assert_eq!(loaded.items.iter().map(|skill| &*skill.name).collect::<Vec<_>>(), ["good"]);
-    let words: Vec<String> = loaded.problems.iter().map(|problem| folder.words(problem)).collect();
+    let words: Vec<String> = loaded.problems.iter().map(|problem| folder.message(problem)).collect();
     assert_eq!(words.len(), 12);
     insta::assert_snapshot!(words.join("\n\n"));
 }
 
 #[test]
-fn a_name_of_64_characters_and_a_description_of_1024_are_the_longest() {
+fn skill_name_and_description_have_maximum_lengths() {
     let longest = "a".repeat(64);
     let over = "b".repeat(65);
     let folder = Folder::with(&[
@@ -67,7 +68,7 @@ fn a_name_of_64_characters_and_a_description_of_1024_are_the_longest() {
 }
 
 #[test]
-fn a_user_s_own_skills_are_that_user_s_alone() {
+fn user_skills_belong_to_one_user() {
     let folder = Folder::with(&[
         ("skills/weather/SKILL.md", &skill("weather", "Everybody's.")),
         ("users/alice/skills/diary/SKILL.md", &skill("diary", "Alice's.")),
@@ -87,7 +88,7 @@ fn a_user_s_own_skills_are_that_user_s_alone() {
 }
 
 #[test]
-fn a_workspace_without_skills_has_none_and_no_problem() {
+fn workspace_without_skills_has_no_problems() {
     let loaded = load_skills(&Folder::new().root(), &cache());
     assert!(loaded.items.is_empty() && loaded.problems.is_empty());
 }

@@ -1,13 +1,15 @@
-//! A workspace that lives on while its files change: what `refresh` sees, what stays in force, and what is shared.
+//! A workspace whose files change: what `refresh` detects, what stays in force, and what is shared.
 
 use std::fs::{self, File};
 use std::sync::Arc;
 
 use foreword_prompt::occasion::Channel;
+use foreword_prompt::trust::Trust;
 use foreword_workspace::build::Built;
 use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::request::Request;
-use foreword_workspace::workspace::{Environment, Refreshed, Workspace};
+use foreword_workspace::speaker::Speaker;
+use foreword_workspace::workspace::{Environment, RefreshOutcome, Workspace};
 use jiff::Zoned;
 
 use crate::workspace_folder::Folder;
@@ -42,35 +44,35 @@ fn text(workspace: &Workspace) -> String {
     build(workspace).prompt.text()
 }
 
-/// A change of files alone.
-const FILES: Refreshed = Refreshed::Changed { sections: Vec::new(), files: true };
+/// Only files have changed.
+const FILES: RefreshOutcome = RefreshOutcome::Changed { sections: Vec::new(), files: true };
 
-/// A change of the configuration alone.
-fn sections(changed: &[&'static str]) -> Refreshed {
-    Refreshed::Changed { sections: changed.to_vec(), files: false }
+/// Only the configuration has changed.
+fn sections(changed: &[&'static str]) -> RefreshOutcome {
+    RefreshOutcome::Changed { sections: changed.to_vec(), files: false }
 }
 
-/// Checks that `change` is seen by a refresh, and not before.
+/// Checks that a refresh detects `change`, and that nothing changes before it.
 fn sees(folder: &Folder, before: &str, change: impl Fn(), after: &str) {
     let workspace = open(folder);
     assert!(text(&workspace).contains(before));
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged);
     change();
     assert!(text(&workspace).contains(before), "a snapshot stays as it was first read");
-    assert!(matches!(workspace.refresh(), Refreshed::Changed { .. }));
+    assert!(matches!(workspace.refresh(), RefreshOutcome::Changed { .. }));
     let now = text(&workspace);
     assert!(now.contains(after) && !now.contains(before), "{now}");
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged);
 }
 
 #[test]
-fn an_edit_is_seen() {
+fn edit_is_detected() {
     let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
     sees(&folder, "You are kind.", || folder.write("SOUL.md", "You are patient."), "You are patient.");
 }
 
 #[test]
-fn an_edit_that_keeps_size_and_time_is_seen() {
+fn edit_with_same_size_and_time_is_detected() {
     let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
     let path = folder.path().join("SOUL.md");
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
@@ -83,7 +85,7 @@ fn an_edit_that_keeps_size_and_time_is_seen() {
 }
 
 #[test]
-fn an_atomic_replace_is_seen() {
+fn atomic_replace_is_detected() {
     let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
     let modified = fs::metadata(folder.path().join("SOUL.md")).unwrap().modified().unwrap();
     let replace = || {
@@ -96,7 +98,7 @@ fn an_atomic_replace_is_seen() {
 }
 
 #[test]
-fn a_file_that_appears_or_goes_is_seen() {
+fn new_and_removed_files_are_detected() {
     let folder = Folder::new();
     let workspace = open(&folder);
     assert!(!text(&workspace).contains("## TOOLS.md"));
@@ -109,7 +111,7 @@ fn a_file_that_appears_or_goes_is_seen() {
 }
 
 #[test]
-fn a_new_memory_file_and_a_removed_skill_are_seen() {
+fn new_memory_file_and_removed_skill_are_detected() {
     let folder = Folder::with(&[
         ("memory/social/a.md", "about a"),
         ("skills/oak/SKILL.md", "---\nname: oak\ndescription: about oak\n---\nSaw it.\n"),
@@ -126,7 +128,7 @@ fn a_new_memory_file_and_a_removed_skill_are_seen() {
 
 /// Seed 001's S13.7.
 #[test]
-fn tools_that_are_switched_off_or_on_change_the_prompt_without_a_restart() {
+fn toggled_tools_change_the_prompt_without_restart() {
     let folder = Folder::with(&[("foreword.yaml", "agent: { blueprint: vm }\n")]);
     let off = || folder.write("foreword.yaml", "agent: { blueprint: vm }\ntools: { disabled: [bash] }\n");
     sees(&folder, "- **bash**", off, "- **read_file**");
@@ -140,56 +142,59 @@ fn tools_that_are_switched_off_or_on_change_the_prompt_without_a_restart() {
 }
 
 #[test]
-fn a_bad_configuration_is_refused_and_the_old_one_stays_in_force() {
+fn invalid_configuration_is_refused_and_the_old_one_kept() {
     let folder = Folder::with(&[("foreword.yaml", PEOPLE), ("SOUL.md", "You are kind.")]);
     let workspace = open(&folder);
     folder.write("foreword.yaml", "users:\n  - { name: alice, trust: ful }\n");
     folder.write("SOUL.md", "You are calm.");
-    let Refreshed::Refused(WorkspaceError::Config(problems)) = workspace.refresh() else {
+    let RefreshOutcome::Refused(WorkspaceError::Config(problems)) = workspace.refresh() else {
         panic!("a bad configuration was taken")
     };
     assert_eq!(problems[0].to_string(), "foreword.yaml:2:27: unknown word `ful`");
     let now = text(&workspace);
     assert!(now.contains("Speaking with: alice, trust full"), "{now}");
     assert!(now.contains("You are calm."), "the other files are the new ones");
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged, "told once, not every time somebody looks");
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged, "told once, not every time somebody looks");
     folder.write("foreword.yaml", PEOPLE.replace("alice", "carol"));
     assert_eq!(workspace.refresh(), sections(&["users"]));
     assert!(text(&workspace).contains("Speaking with: carol"));
 }
 
 #[test]
-fn a_bad_configuration_is_told_once_whatever_else_changes() {
+fn invalid_configurations_are_reported_once() {
     let folder = Folder::with(&[("foreword.yaml", PEOPLE), ("SOUL.md", "You are kind.")]);
     let workspace = open(&folder);
     text(&workspace);
     let (first, second) = ("users: 7\n", "users: 8\n");
     folder.write("foreword.yaml", first);
-    assert!(matches!(workspace.refresh(), Refreshed::Refused(_)));
+    assert!(matches!(workspace.refresh(), RefreshOutcome::Refused(_)));
     text(&workspace);
     folder.write("SOUL.md", "You are calm.");
     assert_eq!(workspace.refresh(), FILES, "the file is new, the refusal is not");
     folder.write("foreword.yaml", first);
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged, "written again, and still the same");
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged, "written again, and still the same");
     folder.write("foreword.yaml", second);
-    assert!(matches!(workspace.refresh(), Refreshed::Refused(_)), "another version");
+    assert!(matches!(workspace.refresh(), RefreshOutcome::Refused(_)), "another version");
     folder.write("foreword.yaml", [0xff]);
-    assert!(matches!(workspace.refresh(), Refreshed::Refused(WorkspaceError::Access(_))), "no text at all");
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    assert!(
+        matches!(workspace.refresh(), RefreshOutcome::Refused(WorkspaceError::Access(_))),
+        "no text at all"
+    );
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged);
     folder.write("foreword.yaml", PEOPLE);
     assert_eq!(workspace.refresh(), sections(&[]), "what was refused is gone");
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged);
 }
 
 #[test]
-fn a_deleted_configuration_leaves_the_last_good_one_in_force() {
+fn deleted_configuration_keeps_the_last_valid_one() {
     let strict = format!("{PEOPLE}tools: {{ disabled: [bash] }}\n");
     let folder = Folder::with(&[("foreword.yaml", &strict), ("SOUL.md", "You are kind.")]);
     let workspace = open(&folder);
     assert_eq!(workspace.problem(), None);
     fs::remove_file(folder.path().join("foreword.yaml")).unwrap();
-    assert_eq!(workspace.refresh(), Refreshed::Refused(WorkspaceError::ConfigMissing));
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged, "reported once");
+    assert_eq!(workspace.refresh(), RefreshOutcome::Refused(WorkspaceError::ConfigMissing));
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged, "reported once");
     assert_eq!(workspace.problem(), Some(WorkspaceError::ConfigMissing));
     let now = text(&workspace);
     assert!(now.contains("Speaking with: alice, trust full") && !now.contains("**bash**"), "{now}");
@@ -199,19 +204,19 @@ fn a_deleted_configuration_leaves_the_last_good_one_in_force() {
 }
 
 #[test]
-fn a_workspace_without_configuration_has_the_defaults_until_one_appears() {
+fn workspace_without_configuration_uses_the_defaults() {
     let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
     let workspace = open(&folder);
-    assert_eq!((workspace.refresh(), workspace.problem()), (Refreshed::Unchanged, None));
+    assert_eq!((workspace.refresh(), workspace.problem()), (RefreshOutcome::Unchanged, None));
     folder.write("foreword.yaml", "agent: { name: Bea }\n");
     assert_eq!(workspace.refresh(), sections(&["agent"]));
     fs::remove_file(folder.path().join("foreword.yaml")).unwrap();
-    assert_eq!(workspace.refresh(), Refreshed::Refused(WorkspaceError::ConfigMissing));
+    assert_eq!(workspace.refresh(), RefreshOutcome::Refused(WorkspaceError::ConfigMissing));
     assert_eq!(&*workspace.snapshot().config.agent.name, "Bea");
 }
 
 #[test]
-fn nothing_is_built_while_the_directory_is_gone() {
+fn missing_directory_builds_nothing() {
     let folder = Folder::with(&[("foreword.yaml", PEOPLE), ("SOUL.md", "You are kind.")]);
     let inside = folder.path().join("inside");
     fs::create_dir(&inside).unwrap();
@@ -220,9 +225,10 @@ fn nothing_is_built_while_the_directory_is_gone() {
     let workspace = Workspace::open(&inside, Environment::default()).unwrap();
     let moved = folder.path().join("elsewhere");
     fs::rename(&inside, &moved).unwrap();
-    let gone = |found: Refreshed| matches!(found, Refreshed::Refused(WorkspaceError::Unavailable { .. }));
+    let gone =
+        |found: RefreshOutcome| matches!(found, RefreshOutcome::Refused(WorkspaceError::Unavailable { .. }));
     assert!(gone(workspace.refresh()));
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged, "reported once");
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged, "reported once");
     let request = request();
     assert!(matches!(workspace.build(&request), Err(WorkspaceError::Unavailable { .. })));
     assert!(matches!(workspace.build_once(&request), Err(WorkspaceError::Unavailable { .. })));
@@ -235,29 +241,29 @@ fn nothing_is_built_while_the_directory_is_gone() {
 }
 
 #[test]
-fn the_sections_that_changed_are_told_and_a_comment_is_no_change() {
+fn changed_sections_are_reported_but_not_comments() {
     let folder = Folder::with(&[("foreword.yaml", "agent: { name: Ada }\n"), ("SOUL.md", "You are kind.")]);
     let workspace = open(&folder);
     text(&workspace);
     folder.write("foreword.yaml", "# Who answers.\nagent: { name: Ada }\n");
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged);
     folder.write("foreword.yaml", "agent: { name: Bea }\nretry: { max_retries: 7 }\n");
     assert_eq!(workspace.refresh(), sections(&["agent", "retry"]));
     assert_eq!(workspace.snapshot().config.retry.max_retries, 7);
     text(&workspace);
     folder.write("foreword.yaml", "agent: { name: Bea }\nretry: { max_retries: 8 }\n");
     folder.write("SOUL.md", "You are calm.");
-    let both = Refreshed::Changed { sections: vec!["retry"], files: true };
+    let both = RefreshOutcome::Changed { sections: vec!["retry"], files: true };
     assert_eq!(workspace.refresh(), both);
 }
 
 #[test]
-fn frozen_text_is_shared_between_builds_and_made_again_after_a_change() {
+fn frozen_text_is_shared_until_a_change() {
     let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
     let workspace = open(&folder);
     let (first, second) = (build(&workspace), build(&workspace));
     assert!(Arc::ptr_eq(&first.prompt.frozen.text, &second.prompt.frozen.text));
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged);
     assert!(Arc::ptr_eq(&first.prompt.frozen.text, &build(&workspace).prompt.frozen.text));
     folder.write("SOUL.md", "You are calm.");
     assert_eq!(workspace.refresh(), FILES);
@@ -267,7 +273,7 @@ fn frozen_text_is_shared_between_builds_and_made_again_after_a_change() {
 }
 
 #[test]
-fn a_later_minute_changes_the_clock_and_shares_the_frozen_text() {
+fn clock_changes_and_the_frozen_text_is_shared() {
     let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
     let workspace = open(&folder);
     let (first, second) = (build(&workspace), at(&workspace, "2026-03-14T12:01[UTC]"));
@@ -277,7 +283,7 @@ fn a_later_minute_changes_the_clock_and_shares_the_frozen_text() {
 }
 
 #[test]
-fn a_prompt_at_a_later_time_is_the_one_a_fresh_workspace_would_give() {
+fn later_prompts_equal_those_of_a_fresh_workspace() {
     let folder = Folder::with(&[("SOUL.md", "You are kind."), ("memory/social/a.md", "about a")]);
     let workspace = open(&folder);
     build(&workspace);
@@ -288,17 +294,24 @@ fn a_prompt_at_a_later_time_is_the_one_a_fresh_workspace_would_give() {
 }
 
 #[test]
-fn what_differs_between_two_people_is_never_shared() {
+fn different_users_never_share_a_prompt() {
     let folder = Folder::with(&[("foreword.yaml", PEOPLE), ("users/alice/USER.md", "About alice.")]);
     let workspace = open(&folder);
-    let of = |user: &str| workspace.build(&Request { user: Some(user.into()), ..request() }).unwrap();
+    let of = |user: &str| {
+        workspace
+            .build(&Request {
+                speaker: Speaker { user: Some(user.into()), ..request().speaker.clone() },
+                ..request()
+            })
+            .unwrap()
+    };
     let (alice, bob) = (of("alice"), of("bob"));
     assert!(alice.prompt.text().contains("About alice.") && !bob.prompt.text().contains("About alice."));
     assert!(of("alice").prompt.text().contains("About alice."));
 }
 
 #[test]
-fn an_edited_prompt_file_or_include_is_seen() {
+fn edited_prompt_file_or_include_is_detected() {
     let folder = Folder::with(&[
         ("foreword.yaml", "agent: { blueprint: agent, name: ChatAgent }\n"),
         (".agents/prompt/CHAT_AGENT.md", "Be {% include 'tone.md' %}."),
@@ -310,7 +323,7 @@ fn an_edited_prompt_file_or_include_is_seen() {
 }
 
 #[test]
-fn an_include_that_may_be_missing_is_seen_when_it_appears() {
+fn optional_include_is_detected_when_it_appears() {
     let folder = Folder::with(&[
         ("foreword.yaml", "agent: { blueprint: agent, name: ChatAgent }\n"),
         (".agents/prompt/CHAT_AGENT.md", "Be kind.{% include 'extra.md' ignore missing %}"),
@@ -323,18 +336,18 @@ fn an_include_that_may_be_missing_is_seen_when_it_appears() {
 }
 
 #[test]
-fn a_prompts_root_that_is_missing_is_looked_for_again_and_told_as_a_change_only_when_it_appears() {
+fn missing_prompts_root_is_a_change_once_created() {
     let folder = Folder::with(&[("foreword.yaml", "agent: { blueprint: agent, name: ChatAgent }\n")]);
     let workspace = open(&folder);
     assert!(matches!(workspace.build(&request()), Err(WorkspaceError::Resolution(_))));
-    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    assert_eq!(workspace.refresh(), RefreshOutcome::Unchanged);
     folder.write(".agents/prompt/CHAT_AGENT.md", "Be kind.");
     assert_eq!(workspace.refresh(), FILES);
     assert_eq!(text(&workspace), "Be kind.");
 }
 
 #[test]
-fn a_message_more_of_history_does_not_make_the_prompt_again() {
+fn small_history_growth_keeps_the_cached_prompt() {
     let folder = Folder::new();
     folder.write("SOUL.md", "Be kind.");
     folder.write("memory/private/a.md", "# One");
@@ -347,7 +360,7 @@ fn a_message_more_of_history_does_not_make_the_prompt_again() {
 }
 
 #[test]
-fn two_who_speak_in_one_place_have_prompts_of_their_own() {
+fn users_in_one_channel_have_separate_prompts() {
     let people = "\
 users:
   - { name: bob, trust: inner, match: [\"signal:bob\"] }
@@ -361,11 +374,58 @@ users:
     let built = |sender: &str| {
         let channel = Some(Channel::new("signal:desk"));
         let sender = Some(Channel::new(&format!("signal:{sender}")));
-        workspace.build(&Request { channel, sender, ..request() }).unwrap()
+        workspace
+            .build(&Request {
+                speaker: Speaker { channel, sender, ..request().speaker.clone() },
+                ..request()
+            })
+            .unwrap()
     };
     for (sender, theirs, others) in [("bob", "stamps", "sails"), ("carol", "sails", "stamps")] {
         let built = built(sender);
         assert_eq!(built.occasion.user.as_deref(), Some(sender));
         assert!(built.prompt.text().contains(theirs) && !built.prompt.text().contains(others), "{sender}");
+    }
+}
+
+/// One speaker per field, each different from the default in that field alone. Destructuring without `..` makes a new
+/// field a compile error here until it is listed.
+fn speakers_that_differ_in_one_field() -> Vec<(&'static str, Speaker)> {
+    let Speaker {
+        user: _,
+        channel: _,
+        sender: _,
+        situation: _,
+        agent: _,
+        model: _,
+        unknown_trust: _,
+        audience: _,
+    } = Speaker::default();
+    let default = Speaker::default;
+    vec![
+        ("user", Speaker { user: Some("bob".into()), ..default() }),
+        ("channel", Speaker { channel: Some(Channel::new("signal:bob")), ..default() }),
+        ("sender", Speaker { sender: Some(Channel::new("signal:bob")), ..default() }),
+        ("situation", Speaker { situation: Some("group".into()), ..default() }),
+        ("agent", Speaker { agent: Some("other".into()), ..default() }),
+        ("model", Speaker { model: Some("offline/echo".into()), ..default() }),
+        ("unknown_trust", Speaker { unknown_trust: Some(Trust::Inner), ..default() }),
+        ("audience", Speaker { audience: Some(Trust::Public), ..default() }),
+    ]
+}
+
+#[test]
+fn different_speakers_share_no_cached_prompt() {
+    let folder = Folder::with(&[("foreword.yaml", PEOPLE)]);
+    let workspace = open(&folder);
+    let of = |speaker: &Speaker| Request { speaker: speaker.clone(), ..request() };
+    let mut all = vec![("none", Speaker::default())];
+    all.extend(speakers_that_differ_in_one_field());
+    for (number, (name, speaker)) in all.iter().enumerate() {
+        assert!(workspace.ready(&of(speaker)).is_none(), "`{name}` got the prompt of another speaker");
+        workspace.build(&of(speaker)).unwrap();
+        for (_, built) in &all[..=number] {
+            assert!(workspace.ready(&of(built)).is_some(), "the prompt is not cached at all");
+        }
     }
 }

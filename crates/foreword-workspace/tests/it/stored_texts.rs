@@ -1,4 +1,4 @@
-//! Prompts made from texts that were stored: which text is taken, what is told of it, and what is built again.
+//! Prompts with stored texts: which text is used, which version is reported, and what is rebuilt.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,9 +9,10 @@ use foreword_prompt::prompt::Warning;
 use foreword_prompt::report::{LayerReport, Report, View};
 use foreword_prompt::stored::{StoredLayer, StoredTemplate, StoredTexts};
 use foreword_workspace::build::Built;
+use foreword_workspace::check::{Finding, Findings, check};
 use foreword_workspace::error::WorkspaceError;
-use foreword_workspace::inspect::{Finding, Findings, inspect};
 use foreword_workspace::request::Request;
+use foreword_workspace::speaker::Speaker;
 use foreword_workspace::workspace::Workspace;
 
 use crate::snapshots::open;
@@ -28,7 +29,7 @@ fn id(layer: &str) -> LayerId {
     LayerId::parse(layer).unwrap()
 }
 
-/// Layer 6 of `sovereign` as somebody wrote it.
+/// A stored text for layer 6 of `sovereign`.
 fn six(version: u64, text: &str) -> StoredTexts {
     layers("sovereign", &[("6", StoredLayer { version, text: text.into(), is_default: false })])
 }
@@ -66,7 +67,7 @@ fn as_written(source: &str, origin: &str) -> (String, Option<String>) {
 }
 
 #[test]
-fn a_stored_layer_stands_in_the_place_of_its_default_and_is_told_with_its_version() {
+fn stored_layers_replace_defaults_and_report_versions() {
     let folder = folder(SOVEREIGN);
     let workspace = open(&folder);
     let built = build(&workspace, six(3, "Check the runway first."));
@@ -84,7 +85,7 @@ fn a_stored_layer_stands_in_the_place_of_its_default_and_is_told_with_its_versio
 }
 
 #[test]
-fn what_somebody_wrote_is_data_and_a_default_keeps_its_placeholders() {
+fn stored_text_is_data_without_placeholders() {
     let config = "\
 agent: { name: Ada, soul: Ada the first, blueprint: mine }
 blueprints:
@@ -103,7 +104,7 @@ blueprints:
 }
 
 #[test]
-fn the_layers_of_another_blueprint_and_layers_that_are_not_mutable_are_left_alone() {
+fn layers_of_other_blueprints_and_immutable_layers_are_ignored() {
     let folder = folder(SOVEREIGN);
     let workspace = open(&folder);
     let other = StoredLayer { version: 9, text: "Not this.".into(), is_default: false };
@@ -115,7 +116,7 @@ fn the_layers_of_another_blueprint_and_layers_that_are_not_mutable_are_left_alon
 }
 
 #[test]
-fn a_compact_prompt_has_one_line_for_a_stored_layer_and_names_no_version_of_it() {
+fn compact_prompts_summarise_stored_layers_without_version() {
     let config = "\
 agent: { blueprint: sovereign, model: offline/one }
 prices:
@@ -130,7 +131,7 @@ prices:
 }
 
 #[test]
-fn the_stored_template_comes_before_the_configured_file_and_the_default() {
+fn stored_template_precedes_file_and_default() {
     let folder = folder(TEMPLATE);
     let workspace = open(&folder);
     let built = build(&workspace, template(2, "You are kind.\r\nAlways.\r\n"));
@@ -153,7 +154,7 @@ fn the_stored_template_comes_before_the_configured_file_and_the_default() {
 }
 
 #[test]
-fn a_configured_file_that_is_gone_is_no_trouble_once_a_template_is_stored() {
+fn missing_template_file_is_ignored_if_one_is_stored() {
     let config = format!("{TEMPLATE}prompt: {{ template_file: prompts/system.md }}\n");
     let folder = folder(&config);
     let workspace = open(&folder);
@@ -163,7 +164,7 @@ fn a_configured_file_that_is_gone_is_no_trouble_once_a_template_is_stored() {
 }
 
 #[test]
-fn a_layer_with_a_template_file_of_its_own_keeps_it() {
+fn layers_keep_their_own_template_file() {
     let config = "\
 agent: { blueprint: mine }
 blueprints:
@@ -178,9 +179,9 @@ blueprints:
     assert_eq!(built.stored.template, None);
 }
 
-/// The stored template stands for the configured file: whoever may not have that may not have this.
+/// The stored template replaces the configured file, so the same users may see it.
 #[test]
-fn a_rule_for_the_configured_file_holds_for_the_template_that_replaced_it() {
+fn file_rules_apply_to_the_stored_template() {
     let config = "\
 agent: { blueprint: template }
 users:
@@ -194,7 +195,13 @@ prompt:
     let folder = folder(config);
     let workspace = open(&folder);
     let of = |user: &str| {
-        let request = Request { user: Some(user.into()), ..request(template(1, "The family's secrets.")) };
+        let request = Request {
+            speaker: Speaker {
+                user: Some(user.into()),
+                ..request(template(1, "The family's secrets.")).speaker.clone()
+            },
+            ..request(template(1, "The family's secrets."))
+        };
         workspace.build(&request).unwrap()
     };
     assert_eq!(of("alice").prompt.text(), "The family's secrets.");
@@ -205,7 +212,7 @@ prompt:
 }
 
 #[test]
-fn a_stored_template_is_in_the_configured_dialect_and_includes_what_is_beside_the_file() {
+fn stored_templates_use_configured_dialect_and_includes() {
     let config = "agent: { name: Ada, blueprint: template }\nprompt: { dialect: jinja }\n";
     let folder = folder(config);
     folder.write("prompts/tone.md", "kind");
@@ -220,7 +227,7 @@ fn a_stored_template_is_in_the_configured_dialect_and_includes_what_is_beside_th
 }
 
 #[test]
-fn the_dialect_of_the_configured_template_is_the_layers_own_if_it_says_so() {
+fn layer_dialect_overrides_the_configured_one() {
     let dialect = |config: &str| open(&folder(config)).snapshot().config.template_dialect();
     assert_eq!(dialect(TEMPLATE), Dialect::Bracket);
     assert_eq!(dialect("agent: { blueprint: template }\nprompt: { dialect: jinja }\n"), Dialect::Jinja);
@@ -236,7 +243,7 @@ blueprints:
 }
 
 #[test]
-fn the_same_stored_texts_share_a_prompt_and_a_new_version_makes_another() {
+fn stored_versions_determine_the_cached_prompt() {
     let folder = folder(TEMPLATE);
     let workspace = open(&folder);
     let first = build(&workspace, template(1, "You are kind."));
@@ -252,7 +259,7 @@ fn the_same_stored_texts_share_a_prompt_and_a_new_version_makes_another() {
 }
 
 #[test]
-fn a_later_minute_keeps_the_versions_it_was_built_from() {
+fn later_minutes_keep_the_stored_versions() {
     let config = "\
 agent: { blueprint: mine }
 blueprints:
@@ -277,11 +284,11 @@ blueprints:
 
 fn looked_over(config: &str, stored: Option<StoredTexts>) -> Findings {
     let now = "2026-03-14T12:00[UTC]".parse().unwrap();
-    inspect(&open(&folder(config)), stored.map(Arc::new).as_slice(), &now)
+    check(&open(&folder(config)), stored.map(Arc::new).as_slice(), &now)
 }
 
 #[test]
-fn a_stored_template_is_looked_over_in_place_of_the_file() {
+fn stored_templates_are_checked_instead_of_the_file() {
     let config = "agent: { blueprint: template }\nusers: [{ name: alice, trust: full }]\n";
     assert_eq!(looked_over(config, None), Findings::default());
     let found = looked_over(config, Some(template(2, "Fine.\n[if git:branch]On a branch.")));
@@ -294,7 +301,7 @@ fn a_stored_template_is_looked_over_in_place_of_the_file() {
 }
 
 #[test]
-fn a_stored_jinja_template_that_fails_is_an_error_of_the_check() {
+fn failing_stored_jinja_templates_fail_the_check() {
     let config =
         "agent: { blueprint: template }\nusers: [{ name: alice, trust: full }]\nprompt: { dialect: jinja }\n";
     let found = looked_over(config, Some(template(3, "{% if %}")));

@@ -1,4 +1,4 @@
-//! What `foreword.yaml` says about running turns: providers, retries, limits, sensitive tools, the cache.
+//! Turn settings in `foreword.yaml`: providers, retries, limits, sensitive tools, the cache.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ fn parse(yaml: &str) -> Config {
     Config::parse("foreword.yaml", yaml).unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 
-fn words(problem: &DocumentError) -> String {
+fn message(problem: &DocumentError) -> String {
     let help = problem.help.as_deref().unwrap_or("-");
     format!("{problem}\n{}\nhelp: {help}", problem.excerpt())
 }
 
 fn refused(yaml: &str) -> String {
     let problems = Config::parse("foreword.yaml", yaml).unwrap_err();
-    problems.iter().map(words).collect::<Vec<_>>().join("\n\n")
+    problems.iter().map(message).collect::<Vec<_>>().join("\n\n")
 }
 
 fn noted(yaml: &str) -> String {
-    parse(yaml).notes.iter().map(words).collect::<Vec<_>>().join("\n\n")
+    parse(yaml).notes.iter().map(message).collect::<Vec<_>>().join("\n\n")
 }
 
 #[test]
-fn without_a_word_in_the_file_everything_has_its_default() {
+fn empty_files_give_default_turn_settings() {
     let config = parse("");
     assert_eq!(config.retry, RetryPolicy::default());
     assert_eq!(config.limits, TurnLimits { rounds: 25, tool_calls: 100, time: Duration::from_secs(600) });
@@ -47,7 +47,7 @@ fn without_a_word_in_the_file_everything_has_its_default() {
 }
 
 #[test]
-fn of_a_known_provider_only_what_is_mentioned_changes() {
+fn built_in_providers_change_only_given_keys() {
     let before = parse("").providers["openai"].clone();
     let config = parse("providers:\n  openai: { base_url: \"http://127.0.0.1:9/v1/\" }\n  ollama:\n");
     let moved = Provider { base_url: "http://127.0.0.1:9/v1".to_owned(), ..before };
@@ -57,7 +57,7 @@ fn of_a_known_provider_only_what_is_mentioned_changes() {
 }
 
 #[test]
-fn a_provider_of_ones_own_needs_an_address_and_speaks_openai_unless_it_says_otherwise() {
+fn custom_providers_need_a_url_and_default_to_openai() {
     let yaml = "\
 agent: { model: quay/quay-7b }
 providers:
@@ -87,7 +87,7 @@ providers:
 }
 
 #[test]
-fn a_bad_provider_is_told_with_its_line_and_without_its_secrets() {
+fn invalid_providers_are_refused_without_secrets() {
     let all = [
         refused("providers:\n  offline: { base_url: \"http://127.0.0.1\" }\n"),
         refused("providers:\n  a/b: { base_url: \"http://127.0.0.1\" }\n  mine: {}\n  openia: {}\n"),
@@ -113,7 +113,7 @@ fn a_bad_provider_is_told_with_its_line_and_without_its_secrets() {
 }
 
 #[test]
-fn what_works_but_is_risky_is_noted() {
+fn risky_settings_are_noted() {
     let all = [
         noted("providers:\n  openai:\n    api_key: s3cret\n"),
         noted("providers:\n  openai: { base_url: \"http://gpu.example.org/v1\" }\n"),
@@ -134,7 +134,7 @@ fn what_works_but_is_risky_is_noted() {
 }
 
 #[test]
-fn no_secret_is_in_what_a_debugger_prints() {
+fn debug_output_has_no_secrets() {
     let yaml = "providers:\n  openai: { api_key: s3cret, headers: { A: s3cret } }\n";
     let config = parse(yaml);
     assert_eq!(config.providers["openai"].key, KeySource::Written(Secret::new("s3cret")));
@@ -143,7 +143,7 @@ fn no_secret_is_in_what_a_debugger_prints() {
 }
 
 #[test]
-fn retries_are_as_written_and_what_is_not_written_gives_way() {
+fn retry_defaults_adjust_to_written_values() {
     let yaml = "retry: { max_retries: 0, base_delay_ms: 5, max_delay_ms: 50, retryable_statuses: [429, 599], max_retry_after_ms: 7, requeue: { max_attempts: 2, delay_ms: 3, max_delay_ms: 4 } }";
     let milliseconds = Duration::from_millis;
     let written = RetryPolicy {
@@ -164,7 +164,7 @@ fn retries_are_as_written_and_what_is_not_written_gives_way() {
 }
 
 #[test]
-fn numbers_out_of_bounds_are_refused_with_the_bounds() {
+fn out_of_range_numbers_are_refused_with_the_bounds() {
     let all = [
         refused("retry: { max_retries: 101, base_delay_ms: 0, max_delay_ms: 86400001 }\n"),
         refused("retry:\n  base_delay_ms: 5000\n  max_delay_ms: 1000\n"),
@@ -182,7 +182,7 @@ fn numbers_out_of_bounds_are_refused_with_the_bounds() {
 }
 
 #[test]
-fn limits_tools_and_cache_are_as_written() {
+fn limits_tools_and_cache_are_parsed() {
     let yaml = "\
 agent: { limits: { rounds: 3, tool_calls: 4, seconds: 5 } }
 tools:

@@ -1,9 +1,9 @@
-//! Workflow files, good and bad.
+//! Valid and invalid workflow files.
 
 use foreword_prompt::trust::Trust;
 use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::workflows::{
-    ParameterKind, StepAction, StepValues, Workflow, fit, from_words, load_workflows,
+    ParameterType, StepAction, StepValues, Workflow, fit, load_workflows, parse_arguments,
 };
 use serde_json::json;
 
@@ -24,21 +24,21 @@ steps:
 ";
 
 #[test]
-fn a_workflow_is_read_whole() {
+fn workflow_files_are_parsed() {
     let workflow = Workflow::parse("workflows/daily.yaml", GOOD.into()).unwrap();
     assert_eq!(workflow.name, "daily-report");
     assert_eq!(workflow.description, "Collects the day and sends it.");
-    let told: Vec<_> = workflow
+    let listed: Vec<_> = workflow
         .parameters
         .iter()
         .map(|p| (&*p.name, p.kind, &*p.description, p.required, p.default.clone()))
         .collect();
     assert_eq!(
-        told,
+        listed,
         [
-            ("day", ParameterKind::String, "Which day.", true, None),
-            ("limit", ParameterKind::Integer, "", false, Some(json!(5))),
-            ("title", ParameterKind::String, "", false, None),
+            ("day", ParameterType::String, "Which day.", true, None),
+            ("limit", ParameterType::Integer, "", false, Some(json!(5))),
+            ("title", ParameterType::String, "", false, None),
         ]
     );
     let arguments = json!({ "query": "today", "limit": 3, "tags": ["a", "b"] });
@@ -53,7 +53,7 @@ fn a_workflow_is_read_whole() {
 }
 
 #[test]
-fn steps_have_names_and_templates_and_a_file_may_ask_for_trust() {
+fn steps_have_names_and_files_may_state_trust() {
     let yaml = "name: a\ndescription: b\ntrust: inner\nparameters: [{ name: topic }]\nsteps:\n  \
                 - { name: find, tool: memory_search, arguments: { query: '{{ topic }}' } }\n  \
                 - prompt: 'Say {{ previous }} of {{ steps.find.output }}, {{ agent_name }}.'\n\
@@ -72,7 +72,7 @@ fn steps_have_names_and_templates_and_a_file_may_ask_for_trust() {
 }
 
 #[test]
-fn an_argument_that_is_nothing_but_a_parameter_keeps_its_kind() {
+fn single_parameter_arguments_keep_their_type() {
     let parameters = json!({ "list": [1, 2], "many": 3, "off": null });
     let values = StepValues::new(&[], parameters.as_object().unwrap().clone());
     let arguments = json!({ "a": "{{ list }}", "b": "{{many}}", "c": ["x{{ many }}"], "d": { "e": "{{ off }}" }, "f": 1 });
@@ -83,8 +83,8 @@ fn an_argument_that_is_nothing_but_a_parameter_keeps_its_kind() {
     );
 }
 
-/// What is told of bad files, as people read it.
-fn told(cases: impl IntoIterator<Item = String>) -> String {
+/// The messages for invalid files.
+fn messages(cases: impl IntoIterator<Item = String>) -> String {
     let mut words = String::new();
     for yaml in cases {
         match Workflow::parse("workflows/bad.yaml", yaml.as_str().into()).unwrap_err() {
@@ -99,9 +99,9 @@ fn told(cases: impl IntoIterator<Item = String>) -> String {
 }
 
 #[test]
-fn bad_templates_are_refused_with_line_caret_and_help() {
+fn invalid_templates_are_refused_with_line_caret_and_help() {
     let head = "name: a\ndescription: b\nparameters: [{ name: topic }]\nsteps:\n";
-    insta::assert_snapshot!(told([
+    insta::assert_snapshot!(messages([
         format!("{head}  - prompt: Say {{{{ tpoic }}}}.\n"),
         format!("{head}  - prompt: |\n      One line.\n      Say {{{{ topic }}.\n"),
         format!("{head}  - prompt: 'Say {{% if topic %}}x'\n"),
@@ -122,7 +122,7 @@ fn bad_templates_are_refused_with_line_caret_and_help() {
 }
 
 #[test]
-fn a_workflow_that_calls_itself_is_refused_at_the_place_also_by_way_of_another() {
+fn workflow_cycles_are_refused_at_the_step() {
     let calls = |name: &str, callee: &str| {
         format!(
             "name: {name}\ndescription: d\nsteps:\n  - prompt: x\n  - tool: workflow_run\n    arguments: {{ name: {callee} }}\n"
@@ -139,10 +139,10 @@ fn a_workflow_that_calls_itself_is_refused_at_the_place_also_by_way_of_another()
     let loaded = load_workflows(&folder.root(), &cache());
     let names: Vec<&str> = loaded.items.iter().map(|workflow| workflow.name.as_str()).collect();
     assert_eq!(names, ["into", "out"]);
-    let mut told: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
-    told.sort();
+    let mut listed: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+    listed.sort();
     assert_eq!(
-        told,
+        listed,
         [
             "workflows/a.yaml:5:11: the workflow `a` would run itself: a → b → c → a",
             "workflows/b.yaml:5:11: the workflow `b` would run itself: b → c → a → b",
@@ -153,14 +153,14 @@ fn a_workflow_that_calls_itself_is_refused_at_the_place_also_by_way_of_another()
 }
 
 #[test]
-fn parameters_on_the_command_line_are_read_as_their_kind() {
+fn command_line_parameters_are_parsed_by_kind() {
     let yaml = "name: a\ndescription: b\nparameters:\n  - { name: text }\n  - { name: many, type: integer }\n  \
                 - { name: much, type: number }\n  - { name: on, type: boolean }\n  - { name: list, type: array }\n  \
                 - { name: map, type: object }\nsteps: [{ prompt: x }]\n";
     let workflow = Workflow::parse("workflows/a.yaml", yaml.into()).unwrap();
     let read = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        from_words(&workflow, &words).map(serde_json::Value::from).map_err(|bad| bad.problems)
+        parse_arguments(&workflow, &words).map(serde_json::Value::from).map_err(|bad| bad.problems)
     };
     let all = ["text=3=4", "many=3", "much=2.5", "on=true", "list=[1]", "map={\"a\":1}"];
     let expected =
@@ -170,19 +170,19 @@ fn parameters_on_the_command_line_are_read_as_their_kind() {
         (&["many=three"][..], "`many` takes a whole number, not `three`"),
         (&["on=yes"], "`on` takes `true` or `false`, not `yes`"),
         (&["list=1"], "`list` takes a list, not `1`"),
-        (&["text"], "`text` is no `name=value`"),
+        (&["text"], "`text` is not of the form `name=value`"),
         (&["text=a", "text=b"], "`text` is given twice"),
     ] {
         assert_eq!(read(words), Err(vec![problem.to_owned()]), "{words:?}");
     }
-    // A name nobody knows is told with the rest.
+    // An unknown name is reported with the other problems.
     let unknown = read(&["txet=a"]).unwrap();
     let bad = fit(&workflow, unknown.as_object().unwrap()).unwrap_err();
     assert_eq!(bad.problems, ["`txet` is not a parameter; did you mean `text`?"]);
 }
 
 #[test]
-fn bad_workflows_are_refused_with_line_caret_and_help() {
+fn invalid_workflows_are_refused_with_line_caret_and_help() {
     let step = "steps: [{ prompt: x }]\n";
     let head = "name: a\ndescription: b\n";
     let cases = [
@@ -206,11 +206,11 @@ fn bad_workflows_are_refused_with_line_caret_and_help() {
         "name: [a\n".to_owned(),
         String::new(),
     ];
-    insta::assert_snapshot!(told(cases));
+    insta::assert_snapshot!(messages(cases));
 }
 
 #[test]
-fn workflows_are_listed_by_name_and_bad_ones_never_stop_the_rest() {
+fn workflows_are_listed_by_name_despite_invalid_ones() {
     let named = |name: &str| format!("description: d\nname: {name}\nsteps: [{{ prompt: x }}]\n");
     let folder = Folder::with(&[
         ("workflows/1.yaml", &named("zebra")),

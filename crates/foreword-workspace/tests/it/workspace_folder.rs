@@ -1,4 +1,4 @@
-//! A workspace in a temporary directory, and errors worded without its path.
+//! A workspace in a temporary directory, and error messages without its path.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use foreword_workspace::roots::Root;
 use foreword_workspace::text_pool::{FileCache, PoolLimits, TextPool};
 use tempfile::TempDir;
 
-/// `inside/` is the workspace; whatever else is in the temporary directory is outside.
+/// `inside/` is the workspace; everything else in the temporary directory is outside.
 pub(crate) struct Folder {
     base: TempDir,
 }
@@ -53,8 +53,8 @@ impl Folder {
         Root::open("workspace", &self.path()).unwrap()
     }
 
-    /// The message and the way out, with the temporary directory called `/tmp`.
-    pub(crate) fn words(&self, error: &WorkspaceError) -> String {
+    /// The message and the hint, with the temporary directory replaced by `/tmp`.
+    pub(crate) fn message(&self, error: &WorkspaceError) -> String {
         let words = format!("{error}\nhelp: {}", error.help().as_deref().unwrap_or("-"));
         words.replace(&*self.base.path().to_string_lossy(), "/tmp")
     }

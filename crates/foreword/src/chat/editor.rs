@@ -1,4 +1,4 @@
-//! Lines from whoever sits at the terminal, with editing and a history that is kept from one time to the next.
+//! Reads lines at the terminal with rustyline: editing, completion and a persistent history.
 
 use std::path::{Path, PathBuf};
 
@@ -10,37 +10,34 @@ use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Config, Context, EditMode, Helper};
 
-use super::piped::{goes_on, joined};
+use super::piped::{is_continued, joined};
 use super::slash::COMMANDS;
 use crate::failure::Failure;
 use crate::output::{BOLD, styled};
 
-/// Where the history of lines is kept, beside the database: it holds what people said.
-const FOLDER: &str = ".foreword";
-const HISTORY: &str = "chat_history";
-/// How many lines are kept.
-const KEPT: usize = 1_000;
+/// The history file, beside the database since it contains messages.
+const HISTORY_FOLDER: &str = ".foreword";
+const HISTORY_FILE: &str = "chat_history";
+const MAX_HISTORY_LINES: usize = 1_000;
 
-/// A line editor.
 pub(crate) struct Editor {
-    lines: rustyline::Editor<Manners, FileHistory>,
+    lines: rustyline::Editor<EditorBehaviour, FileHistory>,
     history: PathBuf,
 }
 
-/// What was typed.
 pub(crate) enum Line {
-    /// Something to say or do.
-    Words(String),
+    /// A message or a command.
+    Text(String),
     /// Ctrl-C: the line is dropped.
     Interrupted,
     /// Ctrl-D.
     End,
 }
 
-/// What was answered to a question.
+/// An answer to a question.
 pub(crate) enum Answer {
-    /// These words; none for Ctrl-D.
-    Words(String),
+    /// Empty on Ctrl-D.
+    Text(String),
     /// Ctrl-C.
     Interrupted,
 }
@@ -49,32 +46,32 @@ impl Editor {
     pub(crate) fn open(workspace: &Path) -> Result<Self, Failure> {
         let config = Config::builder()
             .auto_add_history(false)
-            .max_history_size(KEPT)
+            .max_history_size(MAX_HISTORY_LINES)
             .map_err(|error| no_terminal(&error))?
             .edit_mode(EditMode::Emacs)
             .build();
         let mut lines = rustyline::Editor::with_config(config).map_err(|error| no_terminal(&error))?;
-        lines.set_helper(Some(Manners));
-        let folder = workspace.join(FOLDER);
-        // Without it nothing is kept, which is a pity and no failure.
+        lines.set_helper(Some(EditorBehaviour));
+        let folder = workspace.join(HISTORY_FOLDER);
+        // Without the folder the history is not saved, but the chat works.
         let _ = private_folder(&folder);
-        let history = folder.join(HISTORY);
-        // The first time there is none.
+        let history = folder.join(HISTORY_FILE);
+        // The file does not exist the first time.
         let _ = lines.load_history(&history);
         Ok(Self { lines, history })
     }
 
-    /// The next line, kept in the history before anything is done with it.
+    /// Reads a line and appends it to the history.
     pub(crate) fn read(&mut self, prompt: &str) -> Result<Line, Failure> {
         match self.lines.readline(&(prompt, styled(BOLD, prompt))) {
             Ok(line) => {
                 let line = joined(&line);
                 if !line.trim().is_empty() {
-                    // A line that can't be remembered is still said. The file is made for its owner's eyes only.
+                    // The history is optional: errors are ignored. The file is created readable by its owner only.
                     let _ = self.lines.add_history_entry(line.as_str());
                     let _ = self.lines.append_history(&self.history);
                 }
-                Ok(Line::Words(line))
+                Ok(Line::Text(line))
             }
             Err(ReadlineError::Interrupted) => Ok(Line::Interrupted),
             Err(ReadlineError::Eof) => Ok(Line::End),
@@ -82,36 +79,36 @@ impl Editor {
         }
     }
 
-    /// An answer to a question; not remembered.
+    /// Reads an answer; it is not added to the history.
     pub(crate) fn ask(&mut self, prompt: &str) -> Answer {
         match self.lines.readline(prompt) {
-            Ok(words) => Answer::Words(words),
+            Ok(words) => Answer::Text(words),
             Err(ReadlineError::Interrupted) => Answer::Interrupted,
-            Err(_) => Answer::Words(String::new()),
+            Err(_) => Answer::Text(String::new()),
         }
     }
 }
 
-/// How the editor behaves: a stroke at the end of a line goes on in the next, Tab completes commands.
-struct Manners;
+/// A backslash at the end of a line continues it, Tab completes commands.
+struct EditorBehaviour;
 
-impl Helper for Manners {}
-impl Highlighter for Manners {}
+impl Helper for EditorBehaviour {}
+impl Highlighter for EditorBehaviour {}
 
-impl Hinter for Manners {
+impl Hinter for EditorBehaviour {
     type Hint = String;
 }
 
-impl Validator for Manners {
+impl Validator for EditorBehaviour {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(match goes_on(context.input()) {
+        Ok(match is_continued(context.input()) {
             true => ValidationResult::Incomplete,
             false => ValidationResult::Valid(None),
         })
     }
 }
 
-impl Completer for Manners {
+impl Completer for EditorBehaviour {
     type Candidate = String;
 
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {

@@ -1,32 +1,32 @@
-//! Ctrl-C, as something a turn can be stopped by. Once it is listened for it no longer ends the program by itself.
+//! Ctrl-C as an event that stops a turn. Once listened for, it no longer ends the program.
 
 use std::io;
 
 use tokio::sync::watch;
 
-/// How often Ctrl-C was pressed.
+/// Counts presses of Ctrl-C.
 pub(crate) struct Interrupts(watch::Receiver<u32>);
 
 impl Interrupts {
-    /// Listens from now on. Needs a runtime around it, and must come before a line editor: that puts back what it found
-    /// when it is done with a line.
+    /// Starts listening. Must be called within a runtime, and before a line editor is created: the editor restores the
+    /// signal handler it found after each line.
     pub(crate) fn listen() -> io::Result<Self> {
         let (count, receiver) = watch::channel(0);
-        let mut presses = Presses::listen()?;
+        let mut interrupts = InterruptStream::listen()?;
         tokio::spawn(async move {
-            while presses.next().await {
+            while interrupts.next().await {
                 count.send_modify(|count: &mut u32| *count = count.saturating_add(1));
             }
         });
         Ok(Self(receiver))
     }
 
-    /// What was pressed before does not count.
-    pub(crate) fn forget(&mut self) {
+    /// Ignores earlier presses.
+    pub(crate) fn discard_pending(&mut self) {
         self.0.mark_unchanged();
     }
 
-    /// The next one.
+    /// Waits for the next press.
     pub(crate) async fn next(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
@@ -34,12 +34,11 @@ impl Interrupts {
     }
 }
 
-/// What the operating system tells.
 #[cfg(unix)]
-struct Presses(tokio::signal::unix::Signal);
+struct InterruptStream(tokio::signal::unix::Signal);
 
 #[cfg(unix)]
-impl Presses {
+impl InterruptStream {
     fn listen() -> io::Result<Self> {
         tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map(Self)
     }
@@ -49,12 +48,11 @@ impl Presses {
     }
 }
 
-/// What the operating system tells.
 #[cfg(windows)]
-struct Presses(tokio::signal::windows::CtrlC);
+struct InterruptStream(tokio::signal::windows::CtrlC);
 
 #[cfg(windows)]
-impl Presses {
+impl InterruptStream {
     fn listen() -> io::Result<Self> {
         tokio::signal::windows::ctrl_c().map(Self)
     }

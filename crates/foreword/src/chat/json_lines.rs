@@ -1,13 +1,13 @@
-//! What happens in a turn for programs: one JSON object a line, of the same types as on the WebSocket.
+//! The progress of a turn as JSON lines, with the same event types as on the WebSocket.
 
-use foreword_agent::feed::Progress;
+use foreword_agent::conversation::feed::Progress;
 use foreword_core::turn_journal::TurnState;
 use serde_json::{Value, json};
 
 use crate::failure::at_terminal;
 
-/// The lines for `progress`, the `seq`th thing that happens in conversation `session`. A turn that failed says so in a
-/// line of its own before it ends.
+/// The lines for `progress`, number `seq` in conversation `session`. A failed turn gets an `error` line before its
+/// `turn_end`.
 pub(crate) fn lines(progress: &Progress, session: &str, seq: u64) -> Vec<Value> {
     let error = match progress {
         Progress::TurnEnded { turn, failure: Some(failure), .. } => {

@@ -1,33 +1,33 @@
-//! What tools are called with and what they gave, on one line of a terminal. What would command the terminal or hide is
-//! written out, and everything else is shown as it is: somebody may have to decide by it.
+//! Tool calls and results on one line of a terminal. Control and invisible characters are escaped and everything else
+//! is shown unchanged: the owner may have to approve the call.
 
 use foreword_prompt::untrusted::preview;
 use serde_json::{Map, Value};
 use terminal_size::{Width, terminal_size_of};
 
-/// How wide a line is where nobody says.
-const USUAL: usize = 100;
-/// The narrowest line that still says something.
-const LEAST: usize = 40;
+/// The width if it is unknown.
+const DEFAULT_WIDTH: usize = 100;
+const MIN_WIDTH: usize = 40;
 
-/// How wide lines on standard error may be.
+/// The width of standard error.
 pub(crate) fn width() -> usize {
-    terminal_size_of(std::io::stderr()).map_or(USUAL, |(Width(columns), _)| usize::from(columns).max(LEAST))
+    terminal_size_of(std::io::stderr())
+        .map_or(DEFAULT_WIDTH, |(Width(columns), _)| usize::from(columns).max(MIN_WIDTH))
 }
 
-/// A call as programmers write it: `memory_search("carol birthday")`.
+/// A call such as `memory_search("carol birthday")`.
 pub(crate) fn call(tool: &str, arguments: &Map<String, Value>) -> String {
     let values: Vec<String> = match arguments.iter().collect::<Vec<_>>().as_slice() {
         [(_, value)] => vec![value.to_string()],
         several => several.iter().map(|(name, value)| format!("{name}: {value}")).collect(),
     };
-    exposed(&format!("{tool}({})", values.join(", ")))
+    escape_invisible(&format!("{tool}({})", values.join(", ")))
 }
 
-/// The first line of what a tool gave that says something, and how much more there is.
+/// The first meaningful line of a result, and how much more there is.
 pub(crate) fn result(content: &str, room: usize) -> String {
     let lines: Vec<&str> = content.lines().filter(|line| !line.trim().is_empty()).collect();
-    // A frame begins with what it is; what is in it stands behind a bar.
+    // A frame around untrusted text starts with a heading; its content has a bar at the start of each line.
     let first = lines.iter().find(|line| line.starts_with("| ")).or(lines.first()).copied();
     let more = if lines.len() > 1 { format!(" (+{} lines)", lines.len() - 1) } else { String::new() };
     let first = first.unwrap_or("nothing").trim_start_matches("| ").trim_end_matches(':');
@@ -44,19 +44,19 @@ pub(crate) fn fitted(text: &str, room: usize) -> String {
     format!("{kept}…")
 }
 
-/// `text` with everything in it that can't be seen written out.
-pub(crate) fn exposed(text: &str) -> String {
+/// `text` with invisible characters escaped.
+pub(crate) fn escape_invisible(text: &str) -> String {
     let shown = |c: char| match c {
         '"' | '\'' | '\\' => c.to_string(),
-        // What joins letters is a part of words; what turns or hides them is escaped.
+        // Joiners are part of words; bidirectional and invisible characters are escaped.
         c if c.is_alphanumeric() => c.to_string(),
         c => c.escape_debug().to_string(),
     };
     text.chars().map(shown).collect()
 }
 
-/// What a model says, without what would command the terminal.
-pub(crate) fn harmless(words: &str) -> String {
+/// A model's text without terminal control sequences.
+pub(crate) fn strip_control_sequences(words: &str) -> String {
     words.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_shown_as_it_is_with_what_hides_written_out() {
+    fn call_is_shown_with_invisible_characters_escaped() {
         check_call("foreword_status", json!({}), "foreword_status()");
         check_call("bash", json!({ "command": "ls > `x` <y>" }), r#"bash("ls > `x` <y>")"#);
         check_call(
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_shown_by_its_first_words_and_its_length() {
+    fn result_shows_first_line_and_length() {
         assert_eq!(result("one:\n\ntwo\nthree\n", 40), "one (+2 lines)");
         assert_eq!(result("<frame>\nrule\n| hello\n</frame>", 40), "hello (+3 lines)");
         assert_eq!(result("", 40), "nothing");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_says_can_not_command_the_terminal() {
-        assert_eq!(harmless("a\u{1b}[2Jb\tc\n\u{7}\u{9b}31m"), "a[2Jb\tc\n31m");
+    fn terminal_control_sequences_are_removed() {
+        assert_eq!(strip_control_sequences("a\u{1b}[2Jb\tc\n\u{7}\u{9b}31m"), "a[2Jb\tc\n31m");
     }
 }

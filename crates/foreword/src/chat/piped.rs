@@ -1,18 +1,17 @@
-//! Messages that are piped in: one a line, and a line that ends in `\` goes on in the next.
+//! Messages from standard input: one per line; a line that ends in `\` continues on the next.
 
 use std::io::{self, BufRead};
 
-/// Whether a line goes on in the next one.
-pub(crate) fn goes_on(line: &str) -> bool {
+/// Whether a line continues on the next one.
+pub(crate) fn is_continued(line: &str) -> bool {
     line.ends_with('\\')
 }
 
-/// What was typed over several lines, as it was meant.
+/// A message of several lines, without the backslashes.
 pub(crate) fn joined(text: &str) -> String {
     text.replace("\\\n", "\n")
 }
 
-/// The messages on `input`.
 pub(crate) fn messages(input: impl BufRead) -> impl Iterator<Item = io::Result<String>> {
     let mut lines = input.lines();
     std::iter::from_fn(move || {
@@ -20,11 +19,11 @@ pub(crate) fn messages(input: impl BufRead) -> impl Iterator<Item = io::Result<S
             Ok(line) => line,
             Err(error) => return Some(Err(error)),
         };
-        while goes_on(&message) {
+        while is_continued(&message) {
             match lines.next() {
                 Some(Ok(line)) => message = format!("{message}\n{line}"),
                 Some(Err(error)) => return Some(Err(error)),
-                // Nothing follows, so the stroke was meant.
+                // No line follows, so the backslash is part of the message.
                 None => break,
             }
         }
@@ -42,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_ends_in_a_stroke_goes_on_in_the_next() {
+    fn backslash_continues_the_line() {
         check("one\ntwo\n", &["one", "two"]);
         check("one\\\ntwo\\\nthree\nfour", &["one\ntwo\nthree", "four"]);
         check("at the end\\", &["at the end\\"]);

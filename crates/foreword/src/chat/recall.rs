@@ -1,4 +1,4 @@
-//! The end of a conversation that is gone on with, as a reminder. Shows nothing above the trust of whoever sits there.
+//! A reminder of how a continued conversation ended. Shows nothing above the viewer's trust.
 
 use foreword_core::history::History;
 use foreword_core::message::{ContentBlock, Kind, Message, Role};
@@ -6,7 +6,7 @@ use foreword_prompt::untrusted::{display_line, preview};
 
 use super::one_line::width;
 
-/// The last thing that was said and what was answered, each on a line.
+/// The last message and its answer, one line each.
 pub(crate) fn last_exchange(history: &History, agent: &str) -> Vec<String> {
     let own = |message: &&Message| message.message.kind == Kind::Message;
     let said: Vec<&Message> = history.messages.iter().filter(own).collect();
@@ -14,11 +14,11 @@ pub(crate) fn last_exchange(history: &History, agent: &str) -> Vec<String> {
         return Vec::new();
     };
     let author = said[at].message.author.as_deref().unwrap_or("somebody");
-    let asked = words(&said[at].message.content);
+    let asked = text_of(&said[at].message.content);
     let mut lines: Vec<String> = asked.map(|words| line(author, &words)).into_iter().collect();
-    // Words that lead to a tool are not the answer; the last ones are.
+    // The answer is the last text of the turn, not the text before a tool call.
     let answers = said[at..].iter().rev().filter(|message| message.message.role == Role::Assistant);
-    let answer = answers.filter_map(|message| words(&message.message.content)).next();
+    let answer = answers.filter_map(|message| text_of(&message.message.content)).next();
     lines.extend(answer.map(|words| line(agent, &words)));
     lines
 }
@@ -29,11 +29,7 @@ fn line(name: &str, words: &str) -> String {
     format!("  {name}: {}", preview(words, room))
 }
 
-fn words(content: &[ContentBlock]) -> Option<String> {
-    let texts = content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    let words = texts.collect::<Vec<_>>().join(" ");
-    (!words.trim().is_empty()).then_some(words)
+fn text_of(content: &[ContentBlock]) -> Option<String> {
+    let text = content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join(" ");
+    (!text.trim().is_empty()).then_some(text)
 }

@@ -1,8 +1,8 @@
-//! What a turn does, as it is shown: words on standard output as they come, the rest briefly on standard error.
+//! Shows a turn: streams the answer to standard output, and prints tools and status to standard error.
 
 use std::io::{IsTerminal as _, Write as _};
 
-use foreword_agent::feed::Progress;
+use foreword_agent::conversation::feed::Progress;
 use foreword_core::failure::Failure;
 use foreword_core::message::Usage;
 use foreword_core::money::Price;
@@ -12,52 +12,51 @@ use foreword_prompt::trust::Trust;
 use serde_json::Value;
 
 use super::json_lines;
-use super::mark::Mark;
-use super::one_line::{call, exposed, fitted, harmless, result, width};
+use super::one_line::{call, escape_invisible, fitted, result, strip_control_sequences, width};
+use super::wait_indicator::WaitIndicator;
 use super::wrap::Wrap;
 
 use crate::failure::at_terminal;
 use crate::output::{DIM, Output, RED, YELLOW, styled};
 
-/// Shows a turn.
 pub(crate) struct Show<'a> {
     output: &'a Output,
-    mark: Mark,
-    /// How the line of the answer is filled.
+    indicator: WaitIndicator,
+    /// Wraps the answer's lines.
     line: Wrap,
     /// Whether standard output is a terminal.
     on_terminal: bool,
-    /// A call that has begun and not ended.
+    /// A tool call without a result so far.
     open: Option<String>,
-    /// Whether nobody reads standard output any more.
+    /// Whether standard output is closed.
     gone: bool,
-    /// The trust of the turn that is shown.
+    /// The trust of the turn.
     trust: Trust,
 }
 
 impl<'a> Show<'a> {
     pub(crate) fn new(output: &'a Output) -> Self {
         let on_terminal = std::io::stdout().is_terminal();
-        let (mark, line, trust) = (Mark::new(), Wrap::new(), Trust::Full);
-        Self { output, mark, line, on_terminal, open: None, gone: false, trust }
+        let (indicator, line, trust) = (WaitIndicator::new(), Wrap::new(), Trust::Full);
+        Self { output, indicator, line, on_terminal, open: None, gone: false, trust }
     }
 
-    /// Whether whoever read the answer has seen enough.
+    /// Whether the reader of standard output has closed it.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// Shows that it is still alive, where nothing else shows it.
+    /// Writes text held back for wrapping, else redraws the wait indicator.
     pub(crate) fn tick(&mut self) {
         let held_back = self.line.flush(width());
         if !held_back.is_empty() {
             self.write(&held_back);
         } else if self.line.is_at_line_start() && !self.output.wants_json() {
-            self.mark.tick();
+            self.indicator.tick();
         }
     }
 
-    /// Shows the `seq`th thing that happens in conversation `session`.
+    /// Shows `progress`, number `seq` in conversation `session`.
     pub(crate) fn progress(&mut self, progress: &Progress, session: &str, seq: u64) {
         if self.output.wants_json() {
             return self.json(progress, session, seq);
@@ -65,47 +64,53 @@ impl<'a> Show<'a> {
         match progress {
             Progress::TurnStarted { trust, .. } => {
                 self.trust = *trust;
-                self.mark.wait_for("");
+                self.indicator.wait_for("");
             }
-            Progress::Text(words) => self.words(words),
+            Progress::Text(words) => self.write_text(words),
             Progress::ToolCall { tool, arguments, .. } => self.called(tool, arguments),
-            Progress::ToolResult { tool, content, is_error, .. } => self.gave(tool, content, *is_error),
-            Progress::Status(status) => self.aside(&styled(YELLOW, exposed(status))),
-            Progress::Problem(cause) => self.aside(&styled(YELLOW, exposed(at_terminal(cause)))),
+            Progress::ToolResult { tool, content, is_error, .. } => {
+                self.tool_result(tool, content, *is_error)
+            }
+            Progress::Status(status) => self.status_line(&styled(YELLOW, escape_invisible(status))),
+            Progress::Problem(cause) => {
+                self.status_line(&styled(YELLOW, escape_invisible(at_terminal(cause))))
+            }
             Progress::Question(_) => {
                 self.open = None;
-                self.settle();
+                self.finish_line();
             }
-            Progress::Compacted => self.aside(&styled(DIM, "the conversation was replaced by its summary")),
-            Progress::TurnLeft { reason, .. } => self.left(at_terminal(reason)),
-            Progress::TurnInterrupted { reason, .. } => self.left(reason),
+            Progress::Compacted => {
+                self.status_line(&styled(DIM, "the conversation was compacted to a summary"))
+            }
+            Progress::TurnLeft { reason, .. } => self.turn_left(at_terminal(reason)),
+            Progress::TurnInterrupted { reason, .. } => self.turn_left(reason),
             Progress::TurnEnded { outcome, failure, usage, cost, .. } => {
                 self.leave_open_call();
-                self.settle();
+                self.finish_line();
                 let failure = failure.as_ref().map(|failure| failure_text(failure, self.trust));
                 self.ended(*outcome, failure);
-                // What never reached a model took nothing.
+                // A turn without a model call has no usage.
                 if std::io::stderr().is_terminal() && *usage != Usage::default() {
-                    self.output.say(&styled(DIM, bill(*usage, *cost)));
+                    self.output.print_stderr(&styled(DIM, bill(*usage, *cost)));
                 }
             }
         }
     }
 
-    /// The turn can't go on here.
-    fn left(&mut self, reason: &str) {
+    /// The turn can't continue in this process.
+    fn turn_left(&mut self, reason: &str) {
         self.leave_open_call();
-        self.settle();
-        let later = "what was said is kept, and is answered when the turn is taken up again";
-        self.output.say(&format!("{} {}; {later}", styled(RED, "error:"), exposed(reason)));
+        self.finish_line();
+        let later = "the message is stored and will be answered when the turn resumes";
+        self.output.print_stderr(&format!("{} {}; {later}", styled(RED, "error:"), escape_invisible(reason)));
     }
 
-    /// Some of it went by unseen.
+    /// Reports that `count` items were dropped.
     pub(crate) fn missed(&mut self, count: u64) {
-        self.aside(&styled(
+        self.status_line(&styled(
             YELLOW,
             format!(
-                "{} pieces of the answer came faster than they could be shown",
+                "{} updates of the answer were dropped because they came too fast",
                 with_thousands(usize::try_from(count).unwrap_or(usize::MAX))
             ),
         ));
@@ -114,58 +119,58 @@ impl<'a> Show<'a> {
     fn ended(&self, outcome: Outcome, failure: Option<&str>) {
         match (outcome, failure) {
             (_, Some(message)) => {
-                self.output.say(&format!("{} {}", styled(RED, "error:"), exposed(message)));
+                self.output.print_stderr(&format!("{} {}", styled(RED, "error:"), escape_invisible(message)));
             }
             (Outcome::Cancelled, None) if !self.gone => {
-                self.output.say(&styled(YELLOW, "stopped: the answer ends here, what was said is kept"));
+                self.output.print_stderr(&styled(YELLOW, "stopped: the partial answer is kept"));
             }
             _ => {}
         }
     }
 
-    fn words(&mut self, words: &str) {
-        self.mark.wait_for("");
-        let words = harmless(words);
+    fn write_text(&mut self, words: &str) {
+        self.indicator.wait_for("");
+        let words = strip_control_sequences(words);
         let words = if self.on_terminal { self.line.take(&words, width()) } else { self.line.pass(words) };
         self.write(&words);
     }
 
     fn called(&mut self, tool: &str, arguments: &Value) {
-        self.settle();
+        self.finish_line();
         let line = call(tool, arguments.as_object().unwrap_or(&serde_json::Map::new()));
-        self.mark.wait_for(&line);
+        self.indicator.wait_for(&line);
         self.open = Some(line);
     }
 
-    /// A call and what came of it share a line.
-    fn gave(&mut self, tool: &str, content: &str, is_error: bool) {
-        // What was refused has never begun.
-        let called = self.open.take().unwrap_or_else(|| exposed(tool));
+    /// Prints a call and its result on one line.
+    fn tool_result(&mut self, tool: &str, content: &str, is_error: bool) {
+        // A refused call was never started.
+        let called = self.open.take().unwrap_or_else(|| escape_invisible(tool));
         let room = width().saturating_sub(4);
         let called = fitted(&called, room / 2);
         let verdict = if is_error { " failed:" } else { ":" };
         let room = room.saturating_sub(called.chars().count() + verdict.len());
         let line = format!("→ {called}{verdict} {}", result(content, room));
-        self.aside(&styled(if is_error { YELLOW } else { DIM }, line));
+        self.status_line(&styled(if is_error { YELLOW } else { DIM }, line));
     }
 
     fn leave_open_call(&mut self) {
         if let Some(called) = self.open.take() {
             let called = fitted(&called, width().saturating_sub(20));
-            self.aside(&styled(YELLOW, format!("→ {called} was not finished")));
+            self.status_line(&styled(YELLOW, format!("→ {called} did not finish")));
         }
     }
 
-    /// A line beside the answer.
-    fn aside(&mut self, line: &str) {
-        self.settle();
-        self.output.say(line);
-        self.mark.wait_for("");
+    /// Prints a line to standard error.
+    fn status_line(&mut self, line: &str) {
+        self.finish_line();
+        self.output.print_stderr(line);
+        self.indicator.wait_for("");
     }
 
-    /// Leaves standard error free for a line.
-    pub(crate) fn settle(&mut self) {
-        self.mark.clear();
+    /// Clears the wait indicator and ends an open line.
+    pub(crate) fn finish_line(&mut self) {
+        self.indicator.clear();
         if !self.line.is_at_line_start() {
             let rest = self.line.flush(width());
             self.write(&format!("{rest}\n"));
@@ -175,7 +180,7 @@ impl<'a> Show<'a> {
 
     fn write(&mut self, text: &str) {
         let mut out = anstream::stdout().lock();
-        // A reader that has seen enough is no failure.
+        // A closed pipe, such as of `head`, is not a failure.
         self.gone |= out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
     }
 
@@ -187,7 +192,7 @@ impl<'a> Show<'a> {
     }
 }
 
-/// What a turn took, on one line.
+/// The usage and cost of a turn.
 pub(crate) fn bill(usage: Usage, cost: Price) -> String {
     let count = |tokens: u64| with_thousands(usize::try_from(tokens).unwrap_or(usize::MAX));
     let input = usage.input + usage.cache_read + usage.cache_write;
@@ -200,8 +205,8 @@ pub(crate) fn bill(usage: Usage, cost: Price) -> String {
     format!("{} tokens in{cached}, {} out, {cost}", count(input), count(usage.output))
 }
 
-/// Why a turn failed. Who speaks as another reads what that person would read, where there is a sentence for them; otherwise the
-/// cause, which the owner of this terminal can look up anyway.
+/// Why a turn failed. With `/as`, a less trusted user sees the message for that trust, if there is one;
+/// otherwise the cause, which is in this terminal's log anyway.
 fn failure_text(failure: &Failure, trust: Trust) -> &str {
     let public = failure.public.as_deref().filter(|_| !trust.permits(Trust::Full));
     public.unwrap_or_else(|| at_terminal(&failure.detail))

@@ -1,17 +1,16 @@
-//! The commands of a chat: lines that begin with `/`.
+//! The slash commands of a chat.
 
 use clap::Parser as _;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::untrusted::display_line;
 
-/// What somebody asks of the chat itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Slash {
     Help,
     Prompt,
     Explain,
     As(As),
-    /// List the agents, or give the conversation to one.
+    /// Lists the agents, or hands the conversation to one.
     Agent(Option<ToAgent>),
     Compact,
     Cost,
@@ -19,46 +18,43 @@ pub(crate) enum Slash {
     Quit,
 }
 
-/// Whom to give the conversation to, and why.
+/// The agent that takes over, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToAgent {
     pub(crate) name: String,
     pub(crate) reason: Option<String>,
 }
 
-/// Who to be from now on.
+/// The speaker of the next messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, clap::Parser)]
 #[command(name = "/as", no_binary_name = true, disable_help_flag = true)]
 pub(crate) struct As {
-    /// Who; left out, whoever sits at the terminal.
+    /// The user; without it, the one at the terminal.
     pub(crate) user: Option<String>,
-    /// In which situation.
     #[arg(long)]
     pub(crate) situation: Option<String>,
-    /// On which channel.
     #[arg(long)]
     pub(crate) channel: Option<String>,
 }
 
-/// What is wrong with a command, and the way out.
-pub(crate) type Mistyped = (String, String);
+/// The message and the help for an invalid command.
+pub(crate) type InvalidCommand = (String, String);
 
-/// All commands, with what they do.
+/// All commands, with their help.
 pub(crate) const COMMANDS: [(&str, &str); 9] = [
-    ("/prompt", "the prompt as the model would read it now"),
-    ("/explain", "why each piece of it is there, and its price"),
-    ("/as", "speak as somebody else: /as bob --situation group; /as alone goes back"),
-    ("/agent", "the agents there are; /agent clerk gives the conversation to one, with a reason behind it"),
-    ("/compact", "replace the conversation so far by its summary"),
-    ("/cost", "what this chat has cost so far"),
-    ("/new", "begin another conversation"),
+    ("/prompt", "the current prompt"),
+    ("/explain", "why each layer is included, and its cost"),
+    ("/as", "speak as another user: /as bob --situation group; /as without a user switches back"),
+    ("/agent", "list agents; /agent clerk REASON hands the conversation to one"),
+    ("/compact", "replace the conversation with its summary"),
+    ("/cost", "the cost of this chat"),
+    ("/new", "start a new conversation"),
     ("/help", "this list"),
-    ("/quit", "leave (also Ctrl-D)"),
+    ("/quit", "quit (also Ctrl-D)"),
 ];
 
-/// The command in `line`, if it is one; else what is wrong with it, and the way out. Two slashes say a line that begins
-/// with one.
-pub(crate) fn parse(line: &str) -> Option<Result<Slash, Mistyped>> {
+/// Parses a slash command. `None` if `line` is a message, which may start with an escaped slash (`//`).
+pub(crate) fn parse(line: &str) -> Option<Result<Slash, InvalidCommand>> {
     let line = line.trim();
     if !line.starts_with('/') || line.starts_with("//") {
         return None;
@@ -73,7 +69,7 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, Mistyped>> {
         "/cost" => Slash::Cost,
         "/new" => Slash::New,
         "/quit" | "/exit" => Slash::Quit,
-        "/as" => return Some(As::try_parse_from(words).map(Slash::As).map_err(|error| badly_named(&error))),
+        "/as" => return Some(As::try_parse_from(words).map(Slash::As).map_err(|error| invalid_as(&error))),
         "/agent" => {
             let reason = |words: std::str::SplitWhitespace<'_>| words.collect::<Vec<_>>().join(" ");
             let to = words.next().map(|name| {
@@ -85,21 +81,23 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, Mistyped>> {
         other => return Some(Err(unknown(other))),
     };
     Some(match words.next() {
-        Some(_) => Err((format!("`{command}` takes nothing behind it"), format!("write `{command}` alone"))),
+        Some(_) => Err((format!("`{command}` takes no arguments"), format!("write only `{command}`"))),
         None => Ok(slash),
     })
 }
 
-fn unknown(command: &str) -> Mistyped {
+fn unknown(command: &str) -> InvalidCommand {
     let names = COMMANDS.iter().map(|(name, _)| *name);
     let help = match did_you_mean(command, names) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "`/help` lists what there is, and `//` says a line that begins with `/`".to_owned(),
+        None => {
+            "`/help` lists the commands; start with `//` for a message that begins with a slash".to_owned()
+        }
     };
-    (format!("there is no `{}`", display_line(command, 40)), help)
+    (format!("unknown command `{}`", display_line(command, 40)), help)
 }
 
-fn badly_named(error: &clap::Error) -> Mistyped {
+fn invalid_as(error: &clap::Error) -> InvalidCommand {
     let text = error.render().to_string();
     let line = text.lines().next().unwrap_or_default();
     let message = line.strip_prefix("error: ").unwrap_or(line).trim_end_matches(':');
@@ -114,23 +112,23 @@ mod tests {
         assert_eq!(parse(line), expected.map(Ok), "{line}");
     }
 
-    fn check_mistyped(line: &str, message: &str, help: &str) {
-        let (told, way_out) = parse(line).unwrap().unwrap_err();
-        assert!(told.contains(message) && way_out.contains(help), "{told}: {way_out}");
+    fn check_invalid(line: &str, message: &str, help: &str) {
+        let (printed, printed_help) = parse(line).unwrap().unwrap_err();
+        assert!(printed.contains(message) && printed_help.contains(help), "{printed}: {printed_help}");
     }
 
     #[test]
-    fn only_lines_with_one_slash_are_commands() {
+    fn commands_start_with_a_single_slash() {
         check("what's up?", None);
         check("//etc is a folder", None);
         check("  /prompt ", Some(Slash::Prompt));
-        check_mistyped("/cost now", "`/cost` takes nothing behind it", "write `/cost` alone");
-        check_mistyped("/explian", "there is no `/explian`", "did you mean `/explain`?");
-        check_mistyped("/etc/passwd", "there is no `/etc/passwd`", "`//` says a line");
+        check_invalid("/cost now", "`/cost` takes no arguments", "write only `/cost`");
+        check_invalid("/explian", "unknown command `/explian`", "did you mean `/explain`?");
+        check_invalid("/etc/passwd", "unknown command `/etc/passwd`", "start with `//`");
     }
 
     #[test]
-    fn an_agent_is_named_alone_or_with_a_reason() {
+    fn agent_takes_a_name_and_reason() {
         let to = |name: &str, reason: Option<&str>| {
             Slash::Agent(Some(ToAgent { name: name.into(), reason: reason.map(str::to_owned) }))
         };
@@ -140,10 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn somebody_else_is_named_with_their_place() {
+    fn as_takes_a_user_and_situation() {
         let bob = As { user: Some("bob".into()), situation: Some("group".into()), channel: None };
         check("/as bob --situation group", Some(Slash::As(bob)));
         check("/as", Some(Slash::As(As::default())));
-        check_mistyped("/as bob --sitation group", "--sitation", "`/as bob --situation group`");
+        check_invalid("/as bob --sitation group", "--sitation", "`/as bob --situation group`");
     }
 }

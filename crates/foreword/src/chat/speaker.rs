@@ -1,42 +1,51 @@
-//! Who speaks in a chat, and where.
+//! The speaker in a chat, and their channel and situation.
 
 use std::sync::Arc;
 
-use foreword_agent::inbound::{Occasion, Watched};
+use foreword_agent::conversation::inbound::{Attendance, TurnOrigin};
 use foreword_core::id::ConversationId;
 use foreword_prompt::occasion::Channel;
 use foreword_workspace::request::Request;
+use foreword_workspace::speaker::Speaker;
 
 use super::slash::As;
 use crate::cli::ChatArgs;
-use crate::world::World;
+use crate::process_context::ProcessContext;
 
-/// Who speaks, if the command line has its way.
+/// The speaker that the command line names.
 pub(crate) fn named(args: &ChatArgs) -> As {
     As { user: args.user.clone(), situation: args.situation.clone(), channel: args.channel.clone() }
 }
 
-/// The occasion on which `speaker` speaks.
-pub(crate) fn occasion(speaker: &As, args: &ChatArgs) -> Occasion {
+pub(crate) fn occasion(speaker: &As, args: &ChatArgs) -> TurnOrigin {
     let text = |word: &Option<String>| word.as_deref().map(Arc::from);
-    Occasion {
-        user: text(&speaker.user),
-        channel: speaker.channel.as_deref().map(Channel::new),
-        situation: text(&speaker.situation),
-        model: text(&args.model),
-        watched: Watched::AtScreen,
-        ..Occasion::default()
+    TurnOrigin {
+        speaker: Speaker {
+            user: text(&speaker.user),
+            channel: speaker.channel.as_deref().map(Channel::new),
+            situation: text(&speaker.situation),
+            model: text(&args.model),
+            ..Speaker::default()
+        },
+        attendance: Attendance::Interactive,
+        ..TurnOrigin::default()
     }
 }
 
-/// The same, as the workspace is asked.
-pub(crate) fn request(occasion: Occasion, conversation: &ConversationId, world: &World) -> Request {
+pub(crate) fn request(
+    occasion: TurnOrigin,
+    conversation: &ConversationId,
+    process: &ProcessContext,
+) -> Request {
     Request {
-        user: occasion.user,
-        channel: occasion.channel,
-        situation: occasion.situation,
-        model: occasion.model,
+        speaker: Speaker {
+            user: occasion.speaker.user,
+            channel: occasion.speaker.channel,
+            situation: occasion.speaker.situation,
+            model: occasion.speaker.model,
+            ..Speaker::default()
+        },
         conversation: Some(conversation.as_str().into()),
-        ..Request::at(jiff::Zoned::now(), world.marker)
+        ..Request::at(jiff::Zoned::now(), process.marker)
     }
 }

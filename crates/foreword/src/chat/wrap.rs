@@ -1,20 +1,19 @@
-//! Words that come a few letters at a time, broken between words where a terminal's line ends. What stands in a block of
-//! code keeps its lines: it may be copied.
+//! Wraps streamed text between words at the terminal's width. Code blocks keep their lines, so that they can be copied.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// The mark around blocks of code.
+/// The delimiter of code blocks.
 const FENCE: &str = "```";
 
-/// Lines of a terminal as they are filled.
+/// The state of the current line.
 #[derive(Debug, Default)]
 pub(crate) struct Wrap {
-    /// How many columns of the line are taken.
+    /// The columns used so far.
     column: usize,
-    /// Blanks and a word that are not written yet: nobody knows how long the word will be.
+    /// Spaces and a word that are not written yet, since the word may be incomplete.
     blanks: usize,
     word: String,
-    /// Whether the first word of the line is still to come.
+    /// Whether the line has no word so far.
     fresh: bool,
     in_code: bool,
 }
@@ -24,7 +23,7 @@ impl Wrap {
         Self { fresh: true, ..Self::default() }
     }
 
-    /// What of `text` can be written now on lines of `width` columns.
+    /// The part of `text` that can be written now, wrapped at `width` columns.
     pub(crate) fn take(&mut self, text: &str, width: usize) -> String {
         let mut out = String::new();
         for c in text.chars() {
@@ -40,7 +39,7 @@ impl Wrap {
                 }
                 c => {
                     self.word.push(c);
-                    // Writing without blanks is not held back, nor is a word as long as a line.
+                    // Wide characters need no space to break at, and a word as long as a line is not held back.
                     if c.width() == Some(2) || self.word.width() >= width {
                         self.end_word(&mut out, width);
                     }
@@ -50,7 +49,7 @@ impl Wrap {
         out
     }
 
-    /// `text` as it is, for lines that have no end.
+    /// Returns `text` unchanged, for output without wrapping.
     pub(crate) fn pass(&mut self, text: String) -> String {
         if let Some(last) = text.chars().last() {
             self.column = usize::from(last != '\n');
@@ -58,19 +57,18 @@ impl Wrap {
         text
     }
 
-    /// What was held back. The line is not ended.
+    /// The text held back. The line is not ended.
     pub(crate) fn flush(&mut self, width: usize) -> String {
         let mut out = String::new();
         self.end_word(&mut out, width);
         out
     }
 
-    /// Whether nothing stands on the line.
     pub(crate) fn is_at_line_start(&self) -> bool {
         self.column == 0 && self.word.is_empty()
     }
 
-    /// The line is ended by somebody else.
+    /// Starts a new line after other output has ended this one.
     pub(crate) fn end_line(&mut self) {
         *self = Self { in_code: self.in_code, ..Self::new() };
     }
@@ -84,7 +82,7 @@ impl Wrap {
         }
         let columns = self.word.width();
         let fits = self.column + self.blanks + columns <= width;
-        // Without a blank there is no place to break: the terminal does what it can.
+        // Without a space there is nowhere to break: the terminal wraps.
         if fits || self.in_code || self.column == 0 || self.blanks == 0 {
             out.extend(std::iter::repeat_n(' ', self.blanks));
             self.column += self.blanks;
@@ -116,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_between_words_however_the_words_come() {
+    fn lines_break_between_streamed_words() {
         let expected = "the ferry\nleaves at\nnoon";
         assert_eq!(wrapped(&["the ferry leaves at noon"], 10), expected);
         assert_eq!(wrapped(&["the fe", "rry l", "eaves", " ", "at noon"], 10), expected);
@@ -125,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_blanks_is_left_to_the_terminal() {
+    fn text_without_spaces_is_not_wrapped() {
         let address = "https://example.org/a/long/address";
         assert_eq!(wrapped(&["see ", address, " now"], 10), format!("see\n{address} now"));
         assert_eq!(wrapped(&["船は正午に出る"], 8), "船は正午に出る");
@@ -140,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_or_added_but_where_lines_break(
+        fn wrapping_changes_only_whitespace(
             pieces in prop::collection::vec("[a-z \n`é船]{0,12}", 0..12),
             width in 4_usize..40,
         ) {

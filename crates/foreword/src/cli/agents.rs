@@ -1,4 +1,4 @@
-//! The words for the agents of a workspace.
+//! Arguments of `foreword agents`.
 
 use clap::{Args, Subcommand};
 
@@ -10,15 +10,15 @@ pub(crate) struct AgentsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
-    /// List the agents: name, blueprint, model, what each is for, and its folder
+    /// List the agents: name, blueprint, model, description and folder
     List,
-    /// Show one agent: its settings, the tools it has, and the files of its own
+    /// Show an agent: its settings, tools and files
     #[command(after_help = "Example:\n  foreword agents show clerk")]
     Show {
         /// The agent
         name: String,
     },
-    /// Give a conversation to another agent, who answers from the next message on
+    /// Hand a conversation to another agent, which answers the next message
     #[command(
         after_help = "Examples:\n  foreword agents hand-over chat-20261116-080000-1f2e clerk\n  foreword agents hand-over signal:group-7 researcher --reason 'they ask for figures'"
     )]
@@ -27,11 +27,11 @@ pub(crate) enum AgentsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct HandOverArgs {
-    /// The conversation, by its id
+    /// The conversation's id
     pub(crate) conversation: String,
-    /// The agent that is to have it
+    /// The agent that takes over
     pub(crate) name: String,
-    /// Why, for the agent that gets it
+    /// The reason, for the agent that takes over
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
 }

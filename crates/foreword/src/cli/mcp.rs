@@ -1,13 +1,13 @@
-//! The words of `foreword mcp`.
+//! Arguments of `foreword mcp`.
 
 use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// For whom: what they may not see is not there [default: whoever sits at the terminal, the owner as a rule]
+    /// The user whose permissions the client has [default: the user at this terminal, usually the owner]
     #[arg(long, visible_alias = "as", value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// Of which agent of the workspace [default: the first one]
+    /// The agent [default: the first one]
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The words for memory: what there is, what is in it, and how to add to it.
+//! Arguments of `foreword memory`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::OccasionArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
-    /// List what the memory menu offers on an occasion, and what loading each costs
+    /// List the memory menu of an occasion, with token counts
     #[command(
         after_help = "Examples:\n  foreword memory index\n  foreword memory index --user bob --situation group"
     )]
@@ -16,12 +16,12 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         who: WhoArgs,
     },
-    /// Find what memory says about something: the best places first, with what they cost
+    /// Search memory: the best matches first, with token counts
     #[command(
         after_help = "Examples:\n  foreword memory search \"Carol's birthday\"\n  foreword memory search boiler service --user bob"
     )]
     Search {
-        /// What to look for, in a few words
+        /// A few words to search for
         #[arg(required = true, value_name = "QUERY")]
         query: Vec<String>,
         #[command(flatten)]
@@ -32,23 +32,23 @@ pub(crate) enum MemoryCommand {
         after_help = "Examples:\n  foreword memory get private/people.md\n  foreword memory get private/people.md --from 4 --lines 10"
     )]
     Get(MemoryGetArgs),
-    /// Keep a note
+    /// Write a note
     #[command(
         after_help = "Examples:\n  foreword memory write --store shared --title 'Boiler' 'Serviced on 3 May, next time in a year.'\n  foreword memory write --store private --title 'Minutes of Monday' --file minutes.md\n  date | foreword memory write --store social --title 'Last seen' -"
     )]
     Write(MemoryWriteArgs),
 }
 
-/// Who asks, and where: with less trust there is less to see.
+/// The user and the occasion, which decide what is visible.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct WhoArgs {
-    /// Who asks [default: whoever the channel belongs to]
+    /// The user [default: the channel's user]
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// Where from, such as signal:+15550100 [default: terminal:default]
+    /// The channel, such as signal:+15550100 [default: terminal:default]
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
-    /// The kind of place: dm, group, system, or one of your own [default: dm]
+    /// The situation: dm, group, system, or a configured one [default: dm]
     #[arg(long, value_name = "NAME")]
     pub(crate) situation: Option<String>,
 }
@@ -76,16 +76,16 @@ pub(crate) struct MemoryGetArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryWriteArgs {
-    /// Who may read it later: private is for the owner, shared for those close, social for whoever is known
+    /// Who may read it: private is for the owner, shared for trust inner and above, social for trust familiar and above
     #[arg(long, value_name = "STORE", value_parser = ["private", "shared", "social"])]
     pub(crate) store: String,
-    /// One line by which it will be found again
+    /// A one-line title
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: String,
-    /// What to remember, or - for standard input
+    /// The text, or - for standard input
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     pub(crate) text: Option<String>,
-    /// A file with what to remember
+    /// A file with the text
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The words for what runs by the clock.
+//! Arguments of `foreword schedules`.
 
 use clap::{Args, Subcommand};
 
@@ -10,28 +10,28 @@ pub(crate) struct SchedulesArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SchedulesCommand {
-    /// List them: when each fires next, and what became of the last time
+    /// List schedules with their next time and last outcome
     List,
-    /// Show one, with the next five times
+    /// Show a schedule with its next five times
     #[command(after_help = "Example:\n  foreword schedules show morning")]
     Show {
-        /// Its name in foreword.yaml
+        /// The schedule's name in foreword.yaml
         name: String,
     },
-    /// Fire one now, whenever it is due; the next time stays as it is
+    /// Fire a schedule now; its next time does not change
     #[command(
-        after_help = "Example:\n  foreword schedules run morning\n\nThe answer goes to standard output. Exit code 1 means that it failed."
+        after_help = "Example:\n  foreword schedules run morning\n\nThe answer goes to standard output. Exit code 1 if the firing failed."
     )]
     Run {
-        /// Its name in foreword.yaml
+        /// The schedule's name in foreword.yaml
         name: String,
     },
-    /// Show what became of past firings, the newest first
+    /// Show past firings and their outcomes, the newest first
     #[command(after_help = "Example:\n  foreword schedules history morning --limit 5")]
     History {
-        /// Its name; it need not be configured any more
+        /// The schedule's name; it may have been removed from foreword.yaml
         name: String,
-        /// The most firings to show
+        /// The maximum number of firings
         #[arg(long, default_value_t = 20, value_name = "N")]
         limit: u32,
     },

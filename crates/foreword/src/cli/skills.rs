@@ -1,4 +1,4 @@
-//! The words for skills: which there are on an occasion, and what one says.
+//! Arguments of `foreword skills`.
 
 use clap::{Args, Subcommand};
 
@@ -14,12 +14,12 @@ pub(crate) struct SkillsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsCommand {
-    /// List the skills somebody is offered; `foreword skills` does the same
+    /// List the skills a user is offered (the default)
     List {
         #[command(flatten)]
         who: WhoArgs,
     },
-    /// Print a skill as the agent gets it with skill_get
+    /// Print a skill as the tool skill_get returns it
     #[command(
         after_help = "Examples:\n  foreword skills show weekly-report\n  foreword skills show diary --user bob"
     )]

@@ -1,4 +1,4 @@
-//! The words for what is stored: the template, layers, senders, events, and the store itself.
+//! Arguments of `foreword template`, `layers`, `senders`, `export` and `store`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TemplateCommand {
-    /// Print the template in force, to the byte
+    /// Print the exact bytes of the current template
     #[command(
         after_help = "Examples:\n  foreword template get\n  foreword template get --version 3 > old.md"
     )]
@@ -15,14 +15,14 @@ pub(crate) enum TemplateCommand {
         #[arg(long, value_name = "N")]
         version: Option<u64>,
     },
-    /// Store a template as the next version; new conversations use it, others from their next compaction on
+    /// Store a template as the next version; new conversations use it, existing ones after their next compaction
     #[command(
         after_help = "Examples:\n  foreword template set system.md --message 'shorter'\n  echo 'You are kind. It is [system:date].' | foreword template set -\n  foreword template set system.md --check"
     )]
     Set(TemplateSetArgs),
     /// List the stored versions, the newest first
     History,
-    /// List what a template can refer to
+    /// List the variables of templates
     Variables,
 }
 
@@ -30,23 +30,23 @@ pub(crate) enum TemplateCommand {
 pub(crate) struct TemplateSetArgs {
     /// The template, or - for standard input
     pub(crate) file: PathBuf,
-    /// Why, for whoever reads the history
+    /// The reason, for the history
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
-    /// Who wrote it [default: the user at this terminal]
+    /// The author [default: the user at this terminal]
     #[arg(long, value_name = "NAME")]
     pub(crate) author: Option<String>,
-    /// Store it only if this is the newest version; 0 if there is none
+    /// Store it only if this is the newest version; 0 if none is stored
     #[arg(long, value_name = "N")]
     pub(crate) expect: Option<u64>,
-    /// Only show problems and warnings; store nothing
+    /// Show problems and warnings without storing the template
     #[arg(long)]
     pub(crate) check: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LayersArgs {
-    /// The agent whose layers they are [default: the first one]
+    /// The agent [default: the first one]
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) agent: Option<String>,
     #[command(subcommand)]
@@ -55,9 +55,9 @@ pub(crate) struct LayersArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LayersCommand {
-    /// List every layer of the blueprint: which can be changed, by whom they were, how much room is left
+    /// List the blueprint's layers: which are mutable, who changed them last, how many characters are left
     List,
-    /// Print a layer's text, to the byte
+    /// Print the exact bytes of a layer's text
     #[command(after_help = "Examples:\n  foreword layers show 6\n  foreword layers show 6 --version 1")]
     Show {
         /// The layer
@@ -66,19 +66,19 @@ pub(crate) enum LayersCommand {
         #[arg(long, value_name = "N")]
         version: Option<u64>,
     },
-    /// Give a mutable layer a new text; conversations use it from their next epoch on
+    /// Set the text of a mutable layer; conversations use it from their next epoch on
     #[command(
         after_help = "Examples:\n  foreword layers set 6 loop.md --message 'check the runway first'\n  echo 'Answer within a day.' | foreword layers set 7 -"
     )]
     Set(LayerSetArgs),
-    /// Show how a layer's text came about: every version, with what it changed
+    /// Show all versions of a layer, with their changes
     History {
         /// The layer
         id: String,
     },
-    /// Bring an earlier text back, as a new version
+    /// Restore an earlier text as a new version
     #[command(
-        after_help = "Examples:\n  foreword layers rollback 6             to the version before\n  foreword layers rollback 6 --to 1 --yes"
+        after_help = "Examples:\n  foreword layers rollback 6             to the previous version\n  foreword layers rollback 6 --to 1 --yes"
     )]
     Rollback(RollbackArgs),
 }
@@ -89,10 +89,10 @@ pub(crate) struct LayerSetArgs {
     pub(crate) id: String,
     /// The text, or - for standard input
     pub(crate) file: PathBuf,
-    /// Why, for whoever reads the history
+    /// The reason, for the history
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
-    /// Store it only if this is the newest version; 0 if nothing was stored yet
+    /// Store it only if this is the newest version; 0 if none is stored
     #[arg(long, value_name = "N")]
     pub(crate) expect: Option<u64>,
 }
@@ -101,26 +101,26 @@ pub(crate) struct LayerSetArgs {
 pub(crate) struct RollbackArgs {
     /// The layer
     pub(crate) id: String,
-    /// The version to bring back [default: the one before the newest]
+    /// The version to restore [default: the one before the newest]
     #[arg(long, value_name = "N")]
     pub(crate) to: Option<u64>,
-    /// Why, for whoever reads the history
+    /// The reason, for the history
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
-    /// Don't ask
+    /// Don't ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SendersCommand {
-    /// List who has written, the latest first
+    /// List senders, the latest first
     List {
-        /// The most to list
+        /// The maximum number to list
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: u64,
     },
-    /// Show what was said with a sender
+    /// Show the messages of a sender and the answers
     Show {
         /// The sender's address, such as 0xabc… or signal:+15550100
         address: String,
@@ -129,7 +129,7 @@ pub(crate) enum SendersCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExportCommand {
-    /// Write events as JSON lines, the oldest first
+    /// Export events as JSON lines, the oldest first
     #[command(
         after_help = "Examples:\n  foreword export events > events.jsonl\n  foreword export events --level error --since 12h\n  foreword export events --session abc --output abc.jsonl"
     )]
@@ -138,7 +138,7 @@ pub(crate) enum ExportCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportEventsArgs {
-    /// Only this conversation's
+    /// Only events of this conversation
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Only this level: info, warn or error
@@ -150,46 +150,46 @@ pub(crate) struct ExportEventsArgs {
     /// Only this category, such as provider
     #[arg(long, value_name = "NAME")]
     pub(crate) category: Option<String>,
-    /// Only this user's
+    /// Only this user
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// Only what happened since: 30m, 12h, 7d, today, 2026-11-16
+    /// Only events since: 30m, 12h, 7d, today, 2026-11-16
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// Only what happened before
+    /// Only events before
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
-    /// The most events to write
+    /// The maximum number of events
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// A file to write to; one that is there is not overwritten [default: standard output, -]
+    /// The file to write; an existing one is not overwritten [default: standard output, -]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Look everything stored over: integrity, schema version, sizes
+    /// Check the store: integrity, schema version, sizes
     Check,
-    /// Copy everything into one file while the store is in use
+    /// Copy all data to one file while the store is in use
     #[command(
-        after_help = "The copy is a SQLite file, whichever engine it comes from.\n\nExamples:\n  foreword store backup monday.db\n  foreword store restore monday.db        into an empty store of either engine"
+        after_help = "The backup is a SQLite file, for either engine.\n\nExamples:\n  foreword store backup monday.db\n  foreword store restore monday.db        into an empty store of either engine"
     )]
     Backup {
-        /// The file to write; one that is there is not overwritten
+        /// The file to write; an existing one is not overwritten
         file: PathBuf,
-        /// Overwrite it
+        /// Overwrite an existing file
         #[arg(long)]
         force: bool,
     },
-    /// Bring a backup back into an empty store: also the way from SQLite to Postgres
+    /// Restore a backup to an empty store; also migrates from SQLite to Postgres
     Restore {
         /// The backup
         file: PathBuf,
     },
-    /// Delete events that are older than they are to be kept
+    /// Delete events that exceed their retention
     Prune {
-        /// Delete what happened before: 30d, 2026-11-16 [default: events.retention_days ago]
+        /// Delete events before: 30d, 2026-11-16 [default: events.retention_days ago]
         #[arg(long, value_name = "WHEN")]
         before: Option<String>,
     },

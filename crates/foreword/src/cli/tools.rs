@@ -1,14 +1,14 @@
-//! The words for tools: which there are, who may use them, and how the servers are that some come from.
+//! Arguments of `foreword tools`.
 
 use clap::{Args, Subcommand};
 
 const AFTER_HELP: &str = "\
 Examples:
-  foreword tools                      every tool, with its trust and where it is from
-  foreword tools servers              start the configured servers and show how they are
-  foreword tools show time__now       what the model reads of a tool
+  foreword tools                      all tools with their trust and source
+  foreword tools servers              start the configured servers and show their state
+  foreword tools show time__now       a tool as the model sees it
 
-Servers of tools are configured in `tools.mcp`; they are started for the answer and ended with it.";
+MCP servers are configured in `tools.mcp`; they run for the duration of this command.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -21,7 +21,7 @@ pub(crate) struct ToolsArgs {
 pub(crate) enum ToolsCommand {
     /// List all tools with their trust, source and sensitivity
     List,
-    /// Start the configured servers and show their state, version, tools and last words
+    /// Start the configured servers and show their state, version, tools and last output
     #[command(after_help = "Examples:\n  foreword tools servers\n  foreword --json tools servers")]
     Servers,
     /// Show a tool's description and schema as the model sees them

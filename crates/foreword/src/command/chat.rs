@@ -1,5 +1,5 @@
-//! `foreword chat`: a conversation in the terminal, streamed. Answers go to standard output, everything about them to
-//! standard error.
+//! `foreword chat`: a streamed conversation in the terminal. Answers go to standard output, everything else to standard
+//! error.
 
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
@@ -13,25 +13,25 @@ use crate::chat::session::{Flow, Session, new_conversation};
 use crate::cli::ChatArgs;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, styled};
-use crate::running::Running;
-use crate::stored::author;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::running_agent::RunningAgent;
+use crate::workspace_store::author;
 
-/// A message as long as standard input.
-const ALL_OF_IT: &str = "-";
+/// Reads all of standard input as one message.
+const STDIN_ARGUMENT: &str = "-";
 
-pub(crate) fn run(args: &ChatArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &ChatArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
     let message = message(args)?;
-    let running = Running::start(world)?;
-    let result = converse(args, world, &running, (message, output));
+    let running = RunningAgent::start(process)?;
+    let result = converse(args, process, &running, message, output);
     running.stop();
     result
 }
 
-/// What the command line wants to say.
+/// The message on the command line or on standard input.
 fn message(args: &ChatArgs) -> Result<Option<String>, Failure> {
     let said = match args.message() {
-        Some(dash) if dash == ALL_OF_IT => {
+        Some(dash) if dash == STDIN_ARGUMENT => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map_err(|error| unreadable(&error))?;
             text
@@ -40,21 +40,22 @@ fn message(args: &ChatArgs) -> Result<Option<String>, Failure> {
         None => return Ok(None),
     };
     if said.trim().is_empty() {
-        return Err(wordless());
+        return Err(empty_message());
     }
     Ok(Some(said))
 }
 
 fn converse(
     args: &ChatArgs,
-    world: &World,
-    running: &Running,
-    (message, output): (Option<String>, &Output),
+    process: &ProcessContext,
+    running: &RunningAgent,
+    message: Option<String>,
+    output: &Output,
 ) -> Result<ExitCode, Failure> {
     let conversation = conversation(args, running)?;
-    // What was cut off in other conversations is not for a chat to take up, which may end at any moment.
+    // Interrupted turns of other conversations are not recovered: a chat may end at any moment.
     running.wait(running.agent.recover_conversation(&conversation)).map_err(Failure::from)?;
-    let mut session = Session::new(running, world, output, (conversation, args))?;
+    let mut session = Session::new(running, process, output, conversation, args)?;
     if let Some(message) = message {
         return Ok(exit_code(session.line(&message, None)?));
     }
@@ -63,18 +64,18 @@ fn converse(
         return interactive(&mut session, running, output);
     }
     if at_terminal {
-        output.say(&styled(DIM, "one message a line; Ctrl-D ends"));
+        output.print_stderr(&styled(DIM, "one message per line; Ctrl-D ends"));
     }
     piped(&mut session, output)
 }
 
-/// Says what is piped in, one message after the other. One that fails does not keep the others from being said.
+/// Sends the messages on standard input one after the other. A failed one does not stop the rest.
 fn piped(session: &mut Session<'_>, output: &Output) -> Result<ExitCode, Failure> {
     let (mut code, mut said) = (ExitCode::SUCCESS, false);
     for message in messages(std::io::stdin().lock()) {
         let message = message.map_err(|error| unreadable(&error))?;
         said |= !message.trim().is_empty();
-        session.tell_reloads();
+        session.report_reloads();
         match session.line(&message, None) {
             Ok(Flow::GoOn) => {}
             Ok(Flow::Failed) => code = ExitCode::from(1),
@@ -86,26 +87,35 @@ fn piped(session: &mut Session<'_>, output: &Output) -> Result<ExitCode, Failure
             }
         }
     }
-    if said { Ok(code) } else { Err(wordless()) }
+    if said { Ok(code) } else { Err(empty_message()) }
 }
 
-fn interactive(session: &mut Session<'_>, running: &Running, output: &Output) -> Result<ExitCode, Failure> {
+fn interactive(
+    session: &mut Session<'_>,
+    running: &RunningAgent,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     let mut editor = Editor::open(running.workspace.directory())?;
     session.greet()?;
     loop {
-        session.tell_reloads();
+        session.report_reloads();
         match editor.read(&session.prompt())? {
-            Line::Words(line) => match session.line(&line, Some(&mut editor)) {
+            Line::Text(line) => match session.line(&line, Some(&mut editor)) {
                 Ok(Flow::Quit) => break,
-                Ok(Flow::Failed) => output.say(&styled(DIM, "Arrow-up brings your message back.")),
+                Ok(Flow::Failed) => {
+                    output.print_stderr(&styled(DIM, "Press arrow-up to get your message back."))
+                }
                 Ok(Flow::GoOn | Flow::Stopped) => {}
                 Err(failure @ Failure::Usage { .. }) => output.failure(&failure),
                 Err(failure) => {
                     output.failure(&failure);
-                    output.say(&styled(DIM, "Nothing was sent. Arrow-up brings your line back."));
+                    output.print_stderr(&styled(
+                        DIM,
+                        "Nothing was sent. Press arrow-up to get your line back.",
+                    ));
                 }
             },
-            Line::Interrupted => output.say(&styled(DIM, "Ctrl-D or /quit leaves.")),
+            Line::Interrupted => output.print_stderr(&styled(DIM, "Ctrl-D or /quit quits.")),
             Line::End => break,
         }
     }
@@ -119,11 +129,11 @@ fn exit_code(flow: Flow) -> ExitCode {
     }
 }
 
-/// The conversation to go on with, or the name of a new one.
-fn conversation(args: &ChatArgs, running: &Running) -> Result<ConversationId, Failure> {
+/// The conversation to continue, or the id of a new one.
+fn conversation(args: &ChatArgs, running: &RunningAgent) -> Result<ConversationId, Failure> {
     if let Some(id) = &args.conversation {
         return ConversationId::new(id)
-            .map_err(|error| Failure::usage(error.to_string(), "leave --conversation out for a new one"));
+            .map_err(|error| Failure::usage(error.to_string(), "omit --conversation for a new one"));
     }
     if !args.resume {
         return new_conversation();
@@ -132,14 +142,14 @@ fn conversation(args: &ChatArgs, running: &Running) -> Result<ConversationId, Fa
     let page = ConversationPage::first(1).of_user(user.clone());
     let found = running.wait(running.store.conversations(page))?;
     found.into_iter().next().map(|conversation| conversation.id).ok_or_else(|| {
-        Failure::failed(format!("`{user}` has no conversation yet"), "leave --continue out to begin one")
+        Failure::failed(format!("`{user}` has no conversation yet"), "omit --continue to start one")
     })
 }
 
-fn wordless() -> Failure {
-    Failure::usage("there are no words to answer", "say something, such as `foreword chat \"who am I?\"`")
+fn empty_message() -> Failure {
+    Failure::usage("the message is empty", "write a message, such as `foreword chat \"who am I?\"`")
 }
 
 fn unreadable(error: &std::io::Error) -> Failure {
-    Failure::failed(format!("can't read standard input: {error}"), "pipe text in UTF-8 into it")
+    Failure::failed(format!("can't read standard input: {error}"), "pipe UTF-8 text into it")
 }

@@ -1,24 +1,24 @@
-//! `foreword check`: parse everything and report. Nothing is written, and one problem does not hide the next.
+//! `foreword check`: parses everything and reports all problems. Writes nothing.
 
 use std::process::ExitCode;
 
+use foreword_workspace::check::{Finding, check};
 use foreword_workspace::config::Config;
-use foreword_workspace::config::mcp::McpReach;
-use foreword_workspace::inspect::{Finding, inspect};
+use foreword_workspace::config::mcp::McpTransport;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Problem};
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, problem_text, styled};
-use crate::stored::texts;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::texts;
 
-pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let (errors, warnings) = match world.open() {
+pub(crate) fn run(process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let (errors, warnings) = match process.open() {
         Ok(workspace) => {
-            // A store that can't be read is one problem among others.
+            // An unreadable store is reported like any other problem.
             let (mut stored, mut errors) = (Vec::new(), Vec::new());
             for view in workspace.snapshot().of_all_agents() {
-                match texts(&workspace, Some(&view.config.agent.name), world) {
+                match texts(&workspace, Some(&view.config.agent.name), process) {
                     Ok(texts) => stored.extend(texts),
                     Err(failure) => {
                         errors = failure.problems();
@@ -26,7 +26,7 @@ pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
                     }
                 }
             }
-            let found = inspect(&workspace, &stored, &world.now);
+            let found = check(&workspace, &stored, &process.now);
             errors.extend(problems(&found.errors));
             let mut warnings = problems(&found.warnings);
             warnings.extend(missing_programs(&workspace.snapshot().config));
@@ -44,12 +44,12 @@ pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(errors.iter().map(|problem| problem_text(problem, &styled(RED, "error:"))));
     parts.extend(warnings.iter().map(|problem| problem_text(problem, &styled(YELLOW, "warning:"))));
-    parts.push(summary(&errors, &warnings, world));
+    parts.push(summary(&errors, &warnings, process));
     output.print(&parts.join("\n\n"))?;
     Ok(code)
 }
 
-/// The servers of tools whose programs are not there.
+/// Tool servers whose programs do not exist.
 fn missing_programs(config: &Config) -> Vec<Problem> {
     let folders: Vec<_> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
     let missing = |command: &str| {
@@ -58,11 +58,13 @@ fn missing_programs(config: &Config) -> Vec<Problem> {
     let problem = |(name, command): (&str, &str)| {
         let message =
             format!("`tools.mcp.{name}` starts `{}`, which is not on the PATH", command.escape_debug());
-        let help = "install it, or write its whole path; until then its tools are not there".to_owned();
+        let help = "install it, or use its full path; until then its tools are unavailable".to_owned();
         Problem::plain("missing_program", &message, Some(&help))
     };
-    let programs = config.mcp.iter().filter_map(|(name, server)| match &server.reach {
-        McpReach::Program(program) if missing(&program.command) => Some((&**name, program.command.as_str())),
+    let programs = config.mcp.iter().filter_map(|(name, server)| match &server.transport {
+        McpTransport::Stdio(program) if missing(&program.command) => {
+            Some((&**name, program.command.as_str()))
+        }
         _ => None,
     });
     programs.map(problem).collect()
@@ -77,11 +79,11 @@ fn problems(findings: &[Finding]) -> Vec<Problem> {
     findings.iter().map(of).collect()
 }
 
-fn summary(errors: &[Problem], warnings: &[Problem], world: &World) -> String {
+fn summary(errors: &[Problem], warnings: &[Problem], process: &ProcessContext) -> String {
     let count = |number: usize, what: &str| {
         if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
     };
-    let place = styled(DIM, world.directory().display());
+    let place = styled(DIM, process.directory().display());
     match (errors.len(), warnings.len()) {
         (0, 0) => format!("{} {place}", styled(GREEN, "No problems found in")),
         (errors, warnings) => {

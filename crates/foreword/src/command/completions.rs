@@ -12,6 +12,6 @@ use crate::output::Output;
 pub(crate) fn run(shell: Shell, output: &Output) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "foreword", &mut script);
-    output.exactly(&String::from_utf8_lossy(&script))?;
+    output.print_exact(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
-//! `foreword conversations`: which there are, and everything that was said in one, also what a summary stands for by now.
-//! The owner's view: whatever trust it was said at is shown. Words come from anywhere, so they are printed escaped.
+//! `foreword conversations`: lists conversations and shows all messages of one, including those replaced by a summary.
+//! This is the owner's view: messages of every trust are shown. Texts may be untrusted and are printed escaped.
 
 use std::process::ExitCode;
 
@@ -8,48 +8,52 @@ use foreword_core::message::{ContentBlock, Kind, Message, Role};
 use foreword_core::money::Money;
 use foreword_prompt::text::with_thousands;
 use foreword_prompt::trust::Trust;
+use foreword_store::conversation_size::ConversationSize;
 use foreword_store::conversations::{Conversation, ConversationPage};
-use foreword_store::extents::Extent;
 use foreword_store::messages::MessagePage;
 use foreword_store::metrics::ConversationMetrics;
 use serde_json::{Value, json};
 
-use crate::chat::one_line::{exposed, fitted};
+use crate::chat::one_line::{escape_invisible, fitted};
 use crate::cli::conversations::{ConversationsCommand, ShowArgs};
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, Output, counted, styled, when};
-use crate::stored::Stored;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::WorkspaceStore;
 
-/// The most characters of what a tool was called with or gave.
-const TOOL: usize = 500;
-/// How many messages are read at once.
-const PAGE: u32 = 500;
+/// The maximum length of a tool call or result.
+const MAX_TOOL_CHARS: usize = 500;
+const PAGE_SIZE: u32 = 500;
 
 pub(crate) fn run(
     command: &ConversationsCommand,
-    world: &World,
+    process: &ProcessContext,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
-    let stored = Stored::open_existing(&workspace, world)?;
+    let workspace = process.open()?;
+    let stored = WorkspaceStore::open_existing(&workspace, process)?;
     match command {
         ConversationsCommand::List { user, limit } => {
-            list(stored.as_ref(), (user.as_deref(), *limit), output)?;
+            list(stored.as_ref(), user.as_deref(), *limit, output)?;
         }
         ConversationsCommand::Show(args) => show(stored.as_ref(), args, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(stored: Option<&Stored>, (user, limit): (Option<&str>, u32), output: &Output) -> Result<(), Failure> {
-    let mut rows: Vec<(Conversation, Extent)> = Vec::new();
+fn list(
+    stored: Option<&WorkspaceStore>,
+    user: Option<&str>,
+    limit: u32,
+    output: &Output,
+) -> Result<(), Failure> {
+    let mut rows: Vec<(Conversation, ConversationSize)> = Vec::new();
     if let Some(stored) = stored {
         let page = ConversationPage::first(limit);
         let page = user.map_or_else(|| page.clone(), |user| page.clone().of_user(user));
         for conversation in stored.wait(stored.store.conversations(page))? {
-            let extent = stored.wait(stored.store.extent(&conversation.id))?;
+            let extent = stored.wait(stored.store.conversation_size(&conversation.id))?;
             rows.push((conversation, extent));
         }
     }
@@ -58,7 +62,7 @@ fn list(stored: Option<&Stored>, (user, limit): (Option<&str>, u32), output: &Ou
         return output.json(&json!({ "conversations": rows }));
     }
     if rows.is_empty() {
-        output.say("There are no conversations yet. Begin one with `foreword chat`.");
+        output.print_stderr("No conversations yet. Start one with `foreword chat`.");
         return Ok(());
     }
     let (left, right) = (Align::Left, Align::Right);
@@ -75,10 +79,10 @@ fn list(stored: Option<&Stored>, (user, limit): (Option<&str>, u32), output: &Ou
     for (one, extent) in &rows {
         table.row(vec![
             styled(BOLD, one.id.as_str()),
-            exposed(one.user.as_deref().unwrap_or("-")),
-            exposed(&one.situation),
+            escape_invisible(one.user.as_deref().unwrap_or("-")),
+            escape_invisible(&one.situation),
             with_thousands(usize::try_from(extent.messages).unwrap_or(usize::MAX)),
-            with_thousands(usize::try_from(extent.weight).unwrap_or(usize::MAX)),
+            with_thousands(usize::try_from(extent.tokens).unwrap_or(usize::MAX)),
             extent.compactions.to_string(),
             extent.epochs.to_string(),
             when(one.last_activity_at),
@@ -87,7 +91,7 @@ fn list(stored: Option<&Stored>, (user, limit): (Option<&str>, u32), output: &Ou
     output.print(&table.render())
 }
 
-fn show(stored: Option<&Stored>, args: &ShowArgs, output: &Output) -> Result<(), Failure> {
+fn show(stored: Option<&WorkspaceStore>, args: &ShowArgs, output: &Output) -> Result<(), Failure> {
     let help = "see `foreword conversations list`";
     let id = ConversationId::new(args.id.clone()).map_err(|error| Failure::usage(error.to_string(), help))?;
     let found = match stored {
@@ -99,7 +103,7 @@ fn show(stored: Option<&Stored>, args: &ShowArgs, output: &Output) -> Result<(),
     };
     let history = stored.wait(stored.store.history(&id))?;
     let messages = if args.all { everything(stored, &id)? } else { history.messages };
-    // An older summary is covered by the newest, whichever place it has.
+    // The newest summary also covers older summaries.
     let newest = messages.iter().rev().find(|message| message.message.kind == Kind::Summary);
     let newest = newest.map(|message| message.seq);
     let covered = |message: &Message| match message.message.kind {
@@ -108,7 +112,7 @@ fn show(stored: Option<&Stored>, args: &ShowArgs, output: &Output) -> Result<(),
     };
     let shown = || messages.iter().filter(|message| message.message.kind != Kind::Sent);
     if output.wants_json() {
-        let extent = stored.wait(stored.store.extent(&id))?;
+        let extent = stored.wait(stored.store.conversation_size(&id))?;
         let mut out = conversation_json(&conversation, &extent);
         out["metrics"] = metrics_json(&stored.wait(stored.store.conversation_metrics(&id, Trust::Full))?);
         out["messages_shown"] =
@@ -116,23 +120,23 @@ fn show(stored: Option<&Stored>, args: &ShowArgs, output: &Output) -> Result<(),
         return output.json(&out);
     }
     for message in shown() {
-        output.print(&told(message, &conversation, covered(message)))?;
+        output.print(&message_text(message, &conversation, covered(message)))?;
     }
     let metrics = stored.wait(stored.store.conversation_metrics(&id, Trust::Full))?;
-    output.say(&styled(DIM, metrics_line(&metrics)));
-    let hidden = stored.wait(stored.store.extent(&id))?.covered;
+    output.print_stderr(&styled(DIM, metrics_line(&metrics)));
+    let hidden = stored.wait(stored.store.conversation_size(&id))?.covered;
     if !args.all && hidden > 0 {
         let hidden = counted(hidden, "message");
-        output.say(&styled(DIM, format!("The summary stands for {hidden}: `--all` shows them.")));
+        output.print_stderr(&styled(DIM, format!("The summary replaces {hidden}: `--all` shows them.")));
     }
     Ok(())
 }
 
-fn everything(stored: &Stored, id: &ConversationId) -> Result<Vec<Message>, Failure> {
+fn everything(stored: &WorkspaceStore, id: &ConversationId) -> Result<Vec<Message>, Failure> {
     let mut all: Vec<Message> = Vec::new();
     loop {
         let after = all.last().map_or(0, |message| message.seq);
-        let page = stored.wait(stored.store.all_messages(id, MessagePage::after(after, PAGE)))?;
+        let page = stored.wait(stored.store.all_messages(id, MessagePage::after(after, PAGE_SIZE)))?;
         if page.is_empty() {
             return Ok(all);
         }
@@ -140,13 +144,13 @@ fn everything(stored: &Stored, id: &ConversationId) -> Result<Vec<Message>, Fail
     }
 }
 
-/// A message as people read it; what a summary stands for has a bar before it.
-fn told(message: &Message, conversation: &Conversation, covered: bool) -> String {
+/// A message as text; those replaced by a summary have a bar at the start of each line.
+fn message_text(message: &Message, conversation: &Conversation, covered: bool) -> String {
     let bar = if covered { "| " } else { "" };
     let head = format!("{} {}", when(message.message.at), who(message, conversation));
     let mut lines = vec![format!("{bar}{}", styled(if covered { DIM } else { BOLD }, head))];
     for block in &message.message.content {
-        lines.extend(words(block).into_iter().map(|line| format!("{bar}  {line}")));
+        lines.extend(block_lines(block).into_iter().map(|line| format!("{bar}  {line}")));
     }
     lines.push(bar.trim_end().to_owned());
     lines.join("\n")
@@ -156,38 +160,42 @@ fn who(message: &Message, conversation: &Conversation) -> String {
     let message = &message.message;
     let trust = message.trust;
     match (message.kind, message.role) {
-        (Kind::Summary, _) => format!("summary of what came before ({trust})"),
+        (Kind::Summary, _) => format!("summary of earlier messages ({trust})"),
         (Kind::Notice, _) | (_, Role::System) => format!("notice ({trust})"),
         (_, Role::User) => {
-            let name = exposed(message.author.as_deref().unwrap_or("somebody"));
+            let name = escape_invisible(message.author.as_deref().unwrap_or("somebody"));
             let waits = if message.turn.is_none() { ", not answered yet" } else { "" };
             format!("{name} ({trust}{waits})")
         }
-        (_, Role::Assistant) => exposed(&conversation.agent),
+        (_, Role::Assistant) => escape_invisible(&conversation.agent),
         (_, Role::Tool) => "tool".to_owned(),
     }
 }
 
-fn words(block: &ContentBlock) -> Vec<String> {
+fn block_lines(block: &ContentBlock) -> Vec<String> {
     match block {
-        ContentBlock::Text { text } => text.lines().map(exposed).collect(),
+        ContentBlock::Text { text } => text.lines().map(escape_invisible).collect(),
         ContentBlock::ToolCall { name, input, .. } => {
-            vec![format!("calls {} {}", exposed(name), fitted(&exposed(&input.to_string()), TOOL))]
+            vec![format!(
+                "calls {} {}",
+                escape_invisible(name),
+                fitted(&escape_invisible(&input.to_string()), MAX_TOOL_CHARS)
+            )]
         }
         ContentBlock::ToolResult { content, is_error, .. } => {
             let what = if *is_error { "failed" } else { "gave" };
-            vec![format!("{what}: {}", fitted(&exposed(content), TOOL))]
+            vec![format!("{what}: {}", fitted(&escape_invisible(content), MAX_TOOL_CHARS))]
         }
-        // Notes for ourselves, and what only a provider understands.
+        // Internal notes and provider-specific content.
         ContentBlock::Other(_) => Vec::new(),
     }
 }
 
-fn conversation_json(one: &Conversation, extent: &Extent) -> Value {
+fn conversation_json(one: &Conversation, extent: &ConversationSize) -> Value {
     json!({
         "id": one.id, "agent": one.agent, "user": one.user, "channel": one.channel, "situation": one.situation,
         "title": one.title, "created_at": one.created_at, "last_activity_at": one.last_activity_at,
-        "messages": extent.messages, "covered": extent.covered, "tokens": extent.weight,
+        "messages": extent.messages, "covered": extent.covered, "tokens": extent.tokens,
         "compactions": extent.compactions, "epochs": extent.epochs,
     })
 }
@@ -200,7 +208,7 @@ fn metrics_json(metrics: &ConversationMetrics) -> Value {
     })
 }
 
-/// What the conversation has taken so far, on one line.
+/// The usage and cost of the conversation.
 fn metrics_line(metrics: &ConversationMetrics) -> String {
     let number = |count: u64| with_thousands(usize::try_from(count).unwrap_or(usize::MAX));
     let cost = metrics.cost.map_or_else(|| "unknown cost".to_owned(), |cost| cost.to_string());

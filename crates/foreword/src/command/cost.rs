@@ -1,57 +1,57 @@
-//! `foreword cost`: what calls to models came to, by day or by whatever else tells them apart. Only the owner sees it. Days
-//! begin where this machine is.
+//! `foreword cost`: the cost of model calls, grouped by day, conversation, user, model or agent. Only the owner sees
+//! it. Days start at midnight in this machine's time zone.
 
-mod shown;
+mod report;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use foreword_agent::cost_report::{BadSpan, CostReport, CostSpan};
+use foreword_agent::reports::cost_report::{CostReport, CostSpan, SpanError};
 use foreword_prompt::trust::Trust;
 
 use crate::cli::observe::CostArgs;
 use crate::failure::Failure;
-use crate::looking::{Looker, moment};
 use crate::output::{DIM, Output, styled};
-use crate::stored::Stored;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::viewer::{ViewerIdentity, moment};
+use crate::workspace_store::WorkspaceStore;
 
-pub(crate) fn run(args: &CostArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
-    let looker = Looker::of(&args.look, &workspace, world, output)?;
-    if !looker.trust.permits(Trust::Full) {
+pub(crate) fn run(args: &CostArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
+    let identity = ViewerIdentity::of(&args.look, &workspace, process, output)?;
+    if !identity.trust.permits(Trust::Full) {
         return Err(Failure::failed(
-            "what was spent is for the owner to see",
-            "look as somebody of `full` trust: `--as NAME`",
+            "only the owner may see costs",
+            "use a user with `full` trust: `--as NAME`",
         ));
     }
-    let span = span(args, world)?;
-    let by = args.by.told_apart();
-    let stored = Stored::open_existing(&workspace, world)?;
+    let span = span(args, process)?;
+    let by = args.by.grouping();
+    let stored = WorkspaceStore::open_existing(&workspace, process)?;
     let costs = match &stored {
-        Some(stored) => stored.wait(CostReport::read(&stored.store, by, (&span, &world.now), None))?,
+        Some(stored) => stored.wait(CostReport::read(&stored.store, by, &span, &process.now, None))?,
         None => CostReport::none(by, &span),
     };
     if output.wants_json() {
-        output.json(&shown::as_json(&costs))?;
+        output.json(&report::as_json(&costs))?;
         return Ok(ExitCode::SUCCESS);
     }
-    output.print(&shown::text(&costs, io::stdout().is_terminal()))?;
+    output.print(&report::text(&costs, io::stdout().is_terminal()))?;
     if costs.total.is_empty() {
-        output.say(&styled(DIM, "no model was called in that time; `--since` looks further back"));
+        output.print_stderr(&styled(DIM, "no model calls in that period; look further back with `--since`"));
     } else if costs.total.unpriced > 0 {
-        output.say(&styled(DIM, shown::unpriced(costs.total.unpriced)));
+        output.print_stderr(&styled(DIM, report::unpriced(costs.total.unpriced)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The time that is asked for.
-fn span(args: &CostArgs, world: &World) -> Result<CostSpan, Failure> {
-    let (since, until) = (moment(args.since.as_deref(), world)?, moment(args.until.as_deref(), world)?);
-    CostSpan::new(since, until, &world.now).map_err(|bad| {
+/// The requested period.
+fn span(args: &CostArgs, process: &ProcessContext) -> Result<CostSpan, Failure> {
+    let (since, until) = (moment(args.since.as_deref(), process)?, moment(args.until.as_deref(), process)?);
+    CostSpan::new(since, until, &process.now).map_err(|bad| {
         let help = match bad {
-            BadSpan::Backwards => "such as --since 7d --until today",
-            BadSpan::TooLong => "begin later, or tell apart by something else: --by model",
+            SpanError::Backwards => "such as --since 7d --until today",
+            SpanError::TooLong => "shorten the period, or group otherwise: --by model",
         };
         Failure::usage(bad.to_string(), help)
     })

@@ -1,5 +1,5 @@
-//! `foreword diff`: what changes between two occasions, layer by layer, and whether going from one to the other opens
-//! a new epoch.
+//! `foreword diff`: the changes between two occasions, layer by layer, and whether switching from one to the other
+//! starts a new epoch.
 
 use std::process::ExitCode;
 
@@ -15,8 +15,8 @@ use crate::name_hints::Names;
 use crate::occasion::{parse_occasion, request};
 use crate::output::text_diff::whole;
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, styled};
-use crate::stored;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store;
 
 /// A layer on both sides; either may be missing.
 struct Pair {
@@ -25,14 +25,14 @@ struct Pair {
     b: Option<String>,
 }
 
-pub(crate) fn run(args: &DiffArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
+pub(crate) fn run(args: &DiffArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
     let (a, b) = (parse_occasion(&args.a)?, parse_occasion(&args.b)?);
     for occasion in [&a, &b] {
         Names::from(occasion).warn(&workspace.snapshot().config, output);
     }
-    let a = stored::build(&workspace, &request(&a, &workspace, world)?, world)?;
-    let b = stored::build(&workspace, &request(&b, &workspace, world)?, world)?;
+    let a = workspace_store::build(&workspace, &request(&a, &workspace, process)?, process)?;
+    let b = workspace_store::build(&workspace, &request(&b, &workspace, process)?, process)?;
     let pairs = pairs(&a.prompt, &b.prompt);
     let decision = decide(Some(&dependencies(&a)), &dependencies(&b), Circumstances::default());
     if output.wants_json() {
@@ -53,7 +53,7 @@ fn segments(prompt: &Prompt) -> Vec<(String, String)> {
             (segment.layer.id.to_string(), prompt.frozen.text[segment.range.clone()].to_owned())
         });
     let turn = prompt.turn.iter().map(|one| (one.segment.layer.id.to_string(), one.text.to_string()));
-    // Separators are not part of what a layer says.
+    // Separators are not part of a layer's text.
     frozen.chain(turn).map(|(id, text)| (id, text.trim_matches('\n').to_owned())).collect()
 }
 
@@ -77,18 +77,18 @@ fn text(a: &Built, b: &Built, pairs: &[Pair], decision: &Decision) -> String {
     for pair in pairs {
         match (&pair.a, &pair.b) {
             (Some(before), Some(after)) if before == after => {
-                out.push(styled(DIM, format!("  {} is the same", pair.id)));
+                out.push(styled(DIM, format!("  {} is unchanged", pair.id)));
             }
             (Some(before), Some(after)) => {
                 out.push(format!("{} {} differs", styled(YELLOW, "~"), styled(BOLD, &pair.id)));
                 out.push(whole(before, after));
             }
             (Some(before), None) => {
-                out.push(format!("{} {} is gone", styled(RED, "-"), styled(BOLD, &pair.id)));
+                out.push(format!("{} {} removed", styled(RED, "-"), styled(BOLD, &pair.id)));
                 out.push(whole(before, ""));
             }
             (None, Some(after)) => {
-                out.push(format!("{} {} is new", styled(GREEN, "+"), styled(BOLD, &pair.id)));
+                out.push(format!("{} {} added", styled(GREEN, "+"), styled(BOLD, &pair.id)));
                 out.push(whole("", after));
             }
             (None, None) => {}
@@ -96,15 +96,14 @@ fn text(a: &Built, b: &Built, pairs: &[Pair], decision: &Decision) -> String {
     }
     out.push(String::new());
     out.push(match decision {
-        Decision::Open(reason) => format!(
-            "{} {reason}",
-            styled(BOLD, "A conversation that goes from one to the other opens a new epoch:")
-        ),
+        Decision::Open(reason) => {
+            format!("{} {reason}", styled(BOLD, "Switching from one to the other starts a new epoch:"))
+        }
         Decision::Reuse { drifted } if drifted.is_empty() => {
-            "Both are the same epoch: the frozen bytes are reused.".to_owned()
+            "Both are in the same epoch: the frozen bytes are reused.".to_owned()
         }
         Decision::Reuse { drifted } => {
-            format!("Both are one epoch; the model would be told of changes in {}.", drifted.join(", "))
+            format!("Both are in the same epoch; the model is notified of changes in {}.", drifted.join(", "))
         }
     });
     out.join("\n")
@@ -114,7 +113,7 @@ fn side(built: &Built) -> String {
     let occasion = &built.occasion;
     format!(
         "{} at {}, {}: {}, {} tokens",
-        occasion.user.as_deref().unwrap_or("somebody unknown"),
+        occasion.user.as_deref().unwrap_or("unknown user"),
         occasion.channel.as_ref().map_or("nowhere", |channel| channel.as_str()),
         occasion.situation,
         built.prompt.facts.trust.effective(),

@@ -1,11 +1,11 @@
-//! `foreword explain`: the owner's view of a prompt. Every layer with its weight, trust and source, what was withheld
-//! or cut, where the cache breaks, and what a turn costs.
+//! `foreword explain`: the owner's view of a prompt. Every layer with its token count, trust and source, what was
+//! withheld or cut, the cache breakpoints, and the cost of a turn.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anstyle::Style;
-use foreword_agent::explained::{Explained, cache_points, turn_price};
+use foreword_agent::reports::prompt_report::{Explained, cache_points, turn_price};
 use foreword_core::models::Breakpoints;
 use foreword_core::money::{Price, Rate};
 use foreword_prompt::cache_plan::Breakpoint;
@@ -14,7 +14,7 @@ use foreword_prompt::report::{LayerReport, Report, View};
 use foreword_prompt::text::with_thousands;
 use foreword_workspace::build::Built;
 use foreword_workspace::request::Request;
-use foreword_workspace::workspace::{Refreshed, Workspace};
+use foreword_workspace::workspace::{RefreshOutcome, Workspace};
 use jiff::Zoned;
 
 use crate::cli::ExplainArgs;
@@ -23,22 +23,26 @@ use crate::name_hints::Names;
 use crate::occasion::{context_fits, request};
 use crate::output::table::{Align, Table};
 use crate::output::{BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, Output, RED, YELLOW, styled};
-use crate::stored::{self, texts};
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::{self, texts};
 
-/// How often `--watch` looks for changes.
-const LOOK_EVERY: Duration = Duration::from_millis(300);
+/// How often `--watch` checks for changes.
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 const BAR_WIDTH: usize = 12;
 
-pub(crate) fn run(args: &ExplainArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
-    let request = request(&args.occasion, &workspace, world)?;
+pub(crate) fn run(
+    args: &ExplainArgs,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
+    let request = request(&args.occasion, &workspace, process)?;
     context_fits(&request, &workspace)?;
     Names::from(&args.occasion).warn(&workspace.snapshot().config, output);
-    let built = stored::build(&workspace, &request, world)?;
+    let built = workspace_store::build(&workspace, &request, process)?;
     show(&built, output)?;
     if args.watch {
-        watch(&workspace, request, world, output)?;
+        watch(&workspace, request, process, output)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -52,23 +56,29 @@ pub(crate) fn show(built: &Built, output: &Output) -> Result<(), Failure> {
     output.print(&text(built, &report, &points))
 }
 
-/// Shows the prompt again whenever a file or a stored text changes; ended by the user.
-fn watch(workspace: &Workspace, mut request: Request, world: &World, output: &Output) -> Result<(), Failure> {
-    output.say(&styled(DIM, "watching for changes; Ctrl-C ends it"));
+/// Shows the prompt again whenever a file or a stored text changes, until Ctrl-C.
+fn watch(
+    workspace: &Workspace,
+    mut request: Request,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<(), Failure> {
+    output.print_stderr(&styled(DIM, "watching for changes; Ctrl-C ends it"));
     loop {
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
         let refreshed = workspace.refresh();
-        let stored = texts(workspace, request.agent.as_deref(), world)?;
+        let stored = texts(workspace, request.speaker.agent.as_deref(), process)?;
         match refreshed {
-            Refreshed::Unchanged if stored == request.stored => continue,
-            Refreshed::Unchanged | Refreshed::Changed { .. } => {}
-            Refreshed::Refused(error) => {
+            RefreshOutcome::Unchanged if stored == request.stored => continue,
+            RefreshOutcome::Unchanged | RefreshOutcome::Changed { .. } => {}
+            RefreshOutcome::Refused(error) => {
                 output.failure(&Failure::Refused(error));
-                output.say(&styled(DIM, "the configuration before it stays in force"));
+                output.print_stderr(&styled(DIM, "the previous configuration stays active"));
             }
         }
         request = Request { now: Zoned::now(), stored, ..request };
-        let shown = stored::build(workspace, &request, world).and_then(|built| show(&built, output));
+        let shown =
+            workspace_store::build(workspace, &request, process).and_then(|built| show(&built, output));
         if let Err(failure) = shown {
             output.failure(&failure);
         }
@@ -78,7 +88,7 @@ fn watch(workspace: &Workspace, mut request: Request, world: &World, output: &Ou
 fn text(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
     let mut parts =
         vec![heading(built, report), layers(built, report, points), totals(built, report, points)];
-    let left_out = left_out(report);
+    let left_out = omitted_layers(report);
     if !left_out.is_empty() {
         parts.push(left_out);
     }
@@ -88,18 +98,18 @@ fn text(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
             .iter()
             .map(|warning| format!("  {} {}", styled(YELLOW, "!"), warning.message))
             .collect();
-        parts.push(format!("{}\n{}", styled(BOLD, "Worth knowing"), lines.join("\n")));
+        parts.push(format!("{}\n{}", styled(BOLD, "Notes"), lines.join("\n")));
     }
     parts.join("\n\n")
 }
 
 fn heading(built: &Built, report: &Report) -> String {
     let occasion = &built.occasion;
-    let who = occasion.user.as_deref().unwrap_or("somebody unknown");
+    let who = occasion.user.as_deref().unwrap_or("unknown user");
     let channel = occasion.channel.as_ref().map_or("nowhere", |channel| channel.as_str());
     let compact = if built.prompt.facts.compact { ", compact form" } else { "" };
     format!(
-        "{} at {} in {}\n{}\ntrust: {} may go up to {}, {} allows {}, so this is {}",
+        "{} at {} in {}\n{}\ntrust: {} has at most {}, {} allows {}, so it is {}",
         styled(BOLD, who),
         styled(BOLD, channel),
         styled(BOLD, format!("`{}`", occasion.situation)),
@@ -128,8 +138,8 @@ fn layers(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
         ("FROM", Align::Left),
         ("", Align::Left),
     ]);
-    let heaviest = shown(report).map(|layer| layer.tokens).max().unwrap_or(1).max(1);
-    for layer in shown(report) {
+    let heaviest = visible_layers(report).map(|layer| layer.tokens).max().unwrap_or(1).max(1);
+    for layer in visible_layers(report) {
         let bar = if layer.status == "menu" { String::new() } else { bar(layer.tokens, heaviest) };
         table.row(vec![
             layer.id.clone(),
@@ -138,7 +148,7 @@ fn layers(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
             styled(colour(layer.stability), bar),
             layer.trust.to_string(),
             from(layer),
-            remark(layer),
+            note(layer),
         ]);
         if let Some(point) =
             points.iter().find(|point| point.at == layer.range[1] && layer.stability != Stability::Turn)
@@ -148,7 +158,7 @@ fn layers(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
         }
     }
     if built.prompt.is_empty() {
-        return "nothing would be sent: the prompt is empty".to_owned();
+        return "the prompt is empty: nothing would be sent".to_owned();
     }
     table.render()
 }
@@ -160,13 +170,13 @@ fn totals(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
         Some(model) => {
             [&model.source, &model.date].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
         }
-        None => "set `prices` in foreword.yaml to know".to_owned(),
+        None => "set `prices` in foreword.yaml".to_owned(),
     };
-    let source = if source.is_empty() { "as `prices` in foreword.yaml says".to_owned() } else { source };
+    let source = if source.is_empty() { "from `prices` in foreword.yaml".to_owned() } else { source };
     let mut lines = vec![
         format!(
-            "{}  {} tokens: {} frozen + {} each turn; {} of {} left {}",
-            styled(BOLD, "Weight"),
+            "{}    {} tokens: {} frozen + {} each turn; {} of {} left {}",
+            styled(BOLD, "Size"),
             styled(BOLD, with_thousands(tokens.total)),
             with_thousands(tokens.frozen),
             with_thousands(tokens.turn),
@@ -187,11 +197,11 @@ fn totals(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
     lines.join("\n")
 }
 
-/// What an order that the cache does not like costs: tokens cached for less long than they could be.
+/// The cost of an unfavourable layer order: tokens that are cached for less time than possible.
 fn unsafe_order(built: &Built, report: &Report) -> Option<String> {
     let mut reached = Stability::Static;
     let mut behind = 0;
-    for layer in shown(report).filter(|layer| layer.stability != Stability::Turn) {
+    for layer in visible_layers(report).filter(|layer| layer.stability != Stability::Turn) {
         if layer.stability < reached {
             behind += layer.tokens;
         }
@@ -199,7 +209,7 @@ fn unsafe_order(built: &Built, report: &Report) -> Option<String> {
     }
     (behind > 0).then(|| {
         format!(
-            "{}   {} tokens stand behind a layer that changes more often, and are cached only as long as that; \
+            "{}   {} tokens follow a layer that changes more often, and are cached only until it changes; \
              writing them again costs {}",
             styled(RED, "Order"),
             with_thousands(behind),
@@ -211,7 +221,7 @@ fn unsafe_order(built: &Built, report: &Report) -> Option<String> {
     })
 }
 
-/// What writing `tokens` to the cache costs more than reading them from it.
+/// The price difference between writing `tokens` to the cache and reading them.
 fn rewriting(built: &Built, tokens: usize) -> Price {
     let more = || {
         let model = built.model.as_ref()?;
@@ -221,7 +231,7 @@ fn rewriting(built: &Built, tokens: usize) -> Price {
             Breakpoints::Automatic | Breakpoints::Either => {
                 (prices.cache_write_5m.unwrap_or(prices.input), prices.cache_read?)
             }
-            // Without a cache, no order is dearer than another.
+            // Without a cache the order does not matter.
             Breakpoints::None => (prices.input, prices.input),
         };
         let more = Rate::per_million((f64::from(write) - f64::from(read)).max(0.0)).ok()?;
@@ -230,9 +240,8 @@ fn rewriting(built: &Built, tokens: usize) -> Price {
     more().into()
 }
 
-fn left_out(report: &Report) -> String {
-    let sections =
-        [("withheld", "Withheld from this occasion"), ("absent", "Not there"), ("empty", "There, but empty")];
+fn omitted_layers(report: &Report) -> String {
+    let sections = [("withheld", "Withheld on this occasion"), ("absent", "Missing"), ("empty", "Empty")];
     let mut parts = Vec::new();
     for (status, title) in sections {
         let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]).without_header();
@@ -247,7 +256,7 @@ fn left_out(report: &Report) -> String {
     parts.join("\n\n")
 }
 
-fn shown(report: &Report) -> impl Iterator<Item = &LayerReport> {
+fn visible_layers(report: &Report) -> impl Iterator<Item = &LayerReport> {
     report.layers.iter().filter(|layer| matches!(layer.status, "included" | "cut" | "menu"))
 }
 
@@ -259,10 +268,10 @@ fn from(layer: &LayerReport) -> String {
     }
 }
 
-fn remark(layer: &LayerReport) -> String {
+fn note(layer: &LayerReport) -> String {
     match (layer.status, layer.cut) {
         ("cut", Some(cut)) => styled(YELLOW, format!("cut from {}", with_thousands(cut.tokens_before))),
-        ("menu", _) => styled(YELLOW, "in the menu; that is what loading it costs"),
+        ("menu", _) => styled(YELLOW, "in the menu; tokens if loaded"),
         _ => String::new(),
     }
 }

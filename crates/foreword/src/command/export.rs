@@ -1,4 +1,5 @@
-//! `foreword export events`: JSON lines, the oldest first, a page at a time. A file is complete when it has its name.
+//! `foreword export events`: JSON lines, oldest first, read in pages. The file appears under its name only when
+//! complete.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -14,22 +15,26 @@ use foreword_store::events::EventFilter;
 
 use crate::cli::stored::{ExportCommand, ExportEventsArgs};
 use crate::failure::Failure;
-use crate::output::progress::Meter;
+use crate::output::progress::ProgressLine;
 use crate::output::{Output, counted};
-use crate::stored::Stored;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::WorkspaceStore;
 
-pub(crate) fn run(command: &ExportCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    command: &ExportCommand,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     let ExportCommand::Events(args) = command;
-    let filter = filter(args, world, output)?;
-    let workspace = world.open()?;
-    let stored = Stored::open_existing(&workspace, world)?;
+    let filter = filter(args, process, output)?;
+    let workspace = process.open()?;
+    let stored = WorkspaceStore::open_existing(&workspace, process)?;
     let file = args.output.as_ref().filter(|file| *file != Path::new("-"));
     let count = match file {
-        Some(file) => into_file(&world.current.join(file), stored.as_ref(), filter, args.limit)?,
+        Some(file) => into_file(&process.current.join(file), stored.as_ref(), filter, args.limit)?,
         None => match write_all(stored.as_ref(), filter, args.limit, &mut io::stdout().lock()) {
             Ok(count) => count,
-            // A reader that has seen enough is no failure.
+            // A closed pipe, such as of `head`, is not a failure.
             Err(Stopped::Writing(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return Ok(ExitCode::SUCCESS);
             }
@@ -37,28 +42,32 @@ pub(crate) fn run(command: &ExportCommand, world: &World, output: &Output) -> Re
         },
     };
     if let Some(file) = file.filter(|_| output.wants_json()) {
-        output.json(&serde_json::json!({ "path": world.current.join(file), "events": count }))?;
+        output.json(&serde_json::json!({ "path": process.current.join(file), "events": count }))?;
     } else if let Some(file) = file {
-        output.say(&format!("{} in {}", counted(count, "event"), file.display()));
+        output.print_stderr(&format!("{} in {}", counted(count, "event"), file.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn filter(args: &ExportEventsArgs, world: &World, output: &Output) -> Result<EventFilter, Failure> {
+fn filter(
+    args: &ExportEventsArgs,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<EventFilter, Failure> {
     let time = |text: &Option<String>| -> Result<Option<Timestamp>, Failure> {
-        let time = text.as_deref().map(|text| since(text, &world.now)).transpose();
+        let time = text.as_deref().map(|text| since(text, &process.now)).transpose();
         time.map_err(|error| Failure::usage(error.to_string(), "such as --since 12h"))
     };
     let level = args.level.as_deref().map(str::parse::<Level>).transpose();
     let level = level.map_err(|error| Failure::usage(error.to_string(), "use info, warn or error"))?;
     let session = args.session.as_deref().map(ConversationId::new).transpose();
     let session = session.map_err(|error| Failure::usage(error.to_string(), "name a conversation"))?;
-    // A name nobody knows may be a newer program's: it is looked for, and pointed out.
+    // An unknown type may come from a newer version: warn, but search for it.
     let known = EventType::KNOWN.iter().map(EventType::as_str);
     if let Some(name) = args.event_type.as_deref().filter(|name| known.clone().all(|known| known != *name)) {
         let near =
             did_you_mean(name, known).map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-        output.warn(&format!("no event type `{}` is known{near}", name.escape_debug()));
+        output.warn(&format!("unknown event type `{}`{near}", name.escape_debug()));
     }
     let category: Option<Category> = args.category.as_deref().and_then(|name| name.parse().ok());
     let event_type: Option<EventType> = args.event_type.as_deref().and_then(|name| name.parse().ok());
@@ -74,7 +83,7 @@ fn filter(args: &ExportEventsArgs, world: &World, output: &Output) -> Result<Eve
     })
 }
 
-/// Why an export ended too early.
+/// Why an export stopped early.
 enum Stopped {
     Reading(Failure),
     Writing(io::Error),
@@ -90,15 +99,15 @@ impl Stopped {
 }
 
 fn write_all(
-    stored: Option<&Stored>,
+    stored: Option<&WorkspaceStore>,
     filter: EventFilter,
     limit: Option<u64>,
     out: &mut impl Write,
 ) -> Result<u64, Stopped> {
     let Some(stored) = stored else { return Ok(0) };
-    let reading = |error| Stopped::Reading(Failure::Stored(error));
+    let reading = |error| Stopped::Reading(Failure::Store(error));
     let mut out = BufWriter::new(out);
-    let mut meter = Meter::new("events");
+    let mut meter = ProgressLine::new("events");
     let mut export = stored.wait(stored.store.export_events(filter)).map_err(reading)?;
     let mut left = limit.unwrap_or(u64::MAX);
     let mut count = 0;
@@ -120,10 +129,10 @@ fn write_all(
     Ok(count)
 }
 
-/// Writes beside the file and gives it its name at the end, so that nobody takes half of it for all.
+/// Writes to a temporary file beside `path` and links it at the end, so that a partial export never has the final name.
 fn into_file(
     path: &Path,
-    stored: Option<&Stored>,
+    stored: Option<&WorkspaceStore>,
     filter: EventFilter,
     limit: Option<u64>,
 ) -> Result<u64, Failure> {
@@ -132,17 +141,17 @@ fn into_file(
     }
     let partial = PathBuf::from(format!("{}.{}.partial", path.display(), std::process::id()));
     let mut options = OpenOptions::new();
-    // What stands there already is somebody else's.
+    // Never overwrites an existing file.
     options.write(true).create_new(true);
-    // Events tell who said what to whom: they are the owner's.
+    // Events contain private data: readable by the owner only.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&partial).map_err(|error| Failure::io("write", &partial, &error))?;
     let written = write_all(stored, filter, limit, &mut file)
         .and_then(|count| file.sync_all().map(|()| count).map_err(Stopped::Writing))
-        // A link is never put in the place of something else, as a rename would be.
+        // Unlike a rename, a hard link never replaces an existing file.
         .and_then(|count| fs::hard_link(&partial, path).map(|()| count).map_err(Stopped::Writing));
-    // It has its name, or is of no use.
+    // Either linked to its final name, or incomplete.
     let _ = fs::remove_file(&partial);
     written.map_err(|stopped| match stopped {
         Stopped::Writing(error) if error.kind() == io::ErrorKind::AlreadyExists => exists(path),
@@ -152,7 +161,7 @@ fn into_file(
 
 fn exists(path: &Path) -> Failure {
     Failure::failed(
-        format!("there is a file already: `{}`", path.display()),
+        format!("the file `{}` exists already", path.display()),
         "name another file, or move this one away",
     )
 }

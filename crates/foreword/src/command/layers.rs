@@ -1,5 +1,5 @@
-//! `foreword layers`: every layer of the blueprint, and the texts of those that can be changed, version by version. What
-//! was never stored is at its built-in default; looking never makes a database.
+//! `foreword layers`: all layers of the blueprint, and the versions of the mutable ones. A layer that was never stored
+//! has its built-in default; reading never creates a database.
 
 mod history;
 mod list;
@@ -8,7 +8,7 @@ mod write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use foreword_agent::stored_changes::layer_version;
+use foreword_agent::prompt::stored_changes::layer_version;
 use foreword_prompt::blueprint::{Blueprint, builtin};
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::layer::{Layer, Source};
@@ -19,36 +19,36 @@ use serde_json::json;
 use crate::cli::stored::{LayersArgs, LayersCommand};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::stored::Stored;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::WorkspaceStore;
 
-pub(crate) fn run(args: &LayersArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
+pub(crate) fn run(args: &LayersArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
     let view = workspace.snapshot().of_agent(args.agent.as_deref())?;
-    let desk = Desk { blueprint: Arc::clone(&view.config.blueprint), workspace, world };
+    let context = LayersContext { blueprint: Arc::clone(&view.config.blueprint), workspace, process };
     match &args.command {
-        LayersCommand::List => list::run(&desk, output),
-        LayersCommand::Show { id, version } => show(&desk, id, *version, output),
-        LayersCommand::Set(args) => write::set(&desk, args, output),
-        LayersCommand::History { id } => history::run(&desk, id, output),
-        LayersCommand::Rollback(args) => write::rollback(&desk, args, output),
+        LayersCommand::List => list::run(&context, output),
+        LayersCommand::Show { id, version } => show(&context, id, *version, output),
+        LayersCommand::Set(args) => write::set(&context, args, output),
+        LayersCommand::History { id } => history::run(&context, id, output),
+        LayersCommand::Rollback(args) => write::rollback(&context, args, output),
     }
 }
 
-/// What every one of these commands needs.
-struct Desk<'w> {
+/// The arguments shared by these commands.
+struct LayersContext<'w> {
     blueprint: Arc<Blueprint>,
     workspace: Workspace,
-    world: &'w World,
+    process: &'w ProcessContext,
 }
 
-impl Desk<'_> {
+impl LayersContext<'_> {
     fn name(&self) -> &str {
         &self.blueprint.name
     }
 
-    fn existing(&self) -> Result<Option<Stored>, Failure> {
-        Stored::open_existing(&self.workspace, self.world)
+    fn existing(&self) -> Result<Option<WorkspaceStore>, Failure> {
+        WorkspaceStore::open_existing(&self.workspace, self.process)
     }
 
     fn layer(&self, id: &str) -> Result<&Layer, Failure> {
@@ -64,24 +64,28 @@ impl Desk<'_> {
     }
 }
 
-fn show(desk: &Desk<'_>, id: &str, version: Option<u64>, output: &Output) -> Result<ExitCode, Failure> {
-    let layer = desk.layer(id)?;
-    let stored = match (layer.mutable, desk.existing()?) {
+fn show(
+    context: &LayersContext<'_>,
+    id: &str,
+    version: Option<u64>,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let layer = context.layer(id)?;
+    let stored = match (layer.mutable, context.existing()?) {
         (Some(_), Some(stored)) => match version {
-            Some(version) => Some(stored.wait(stored.store.layer_version(desk.name(), id, version))?),
-            None => stored.wait(stored.store.layer(desk.name(), id))?.map(|layer| layer.current),
+            Some(version) => Some(stored.wait(stored.store.layer_version(context.name(), id, version))?),
+            None => stored.wait(stored.store.layer(context.name(), id))?.map(|layer| layer.current),
         },
         _ => None,
     };
     let text = match (&stored, version) {
         (Some(found), _) => found.text.clone(),
         (None, Some(version)) => {
-            let message =
-                format!("there is no version `{version}` of layer `{id}`: nothing of it was stored yet");
+            let message = format!("layer `{id}` has no version `{version}`: none was stored yet");
             return Err(Failure::failed(message, "see `foreword layers list`"));
         }
         (None, None) => known_text(layer).ok_or_else(|| {
-            let message = format!("the text of layer `{id}` is made for each occasion");
+            let message = format!("the text of layer `{id}` is generated for each occasion");
             Failure::failed(message, "see it with `foreword explain` or `foreword build`")
         })?,
     };
@@ -91,12 +95,12 @@ fn show(desk: &Desk<'_>, id: &str, version: Option<u64>, output: &Output) -> Res
         out["mutable"] = json!(layer.mutable.is_some());
         output.json(&out)?;
     } else {
-        output.exactly(&text)?;
+        output.print_exact(&text)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The text of a layer that is the same for everybody and has not been stored.
+/// The text of a layer that is not stored and is the same on every occasion.
 fn known_text(layer: &Layer) -> Option<String> {
     match &layer.source {
         Source::Builtin { name, .. } => builtin::text(name).map(|text| text.trim_end().to_owned()),

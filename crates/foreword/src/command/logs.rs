@@ -1,12 +1,12 @@
-//! `foreword logs`: what happened, the newest last, as far as whoever looks may see it. Looking never makes a database;
-//! following waits for one.
+//! `foreword logs`: the events that the viewer may see, newest last. Reading never creates a database; `--follow` waits
+//! for one.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use foreword_agent::reports::viewer::Viewer;
 use foreword_agent::tools::event_line::details;
-use foreword_agent::viewer::Viewer;
 use foreword_core::event::{EventType, Level, StoredEvent};
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_prompt::diagnostic::did_you_mean;
@@ -17,80 +17,78 @@ use jiff::tz::TimeZone;
 
 use crate::cli::observe::LogsArgs;
 use crate::failure::Failure;
-use crate::looking::{Looker, moment};
 use crate::output::{BOLD, DIM, Output, RED, YELLOW, styled};
+use crate::process_context::ProcessContext;
 use crate::signals::Signals;
-use crate::stored::{Stored, runtime};
-use crate::world::World;
+use crate::viewer::{ViewerIdentity, moment};
+use crate::workspace_store::{WorkspaceStore, runtime};
 
-/// How often is looked for new events though nobody has told of any: not every engine tells.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long is waited for more that belongs together.
-const GATHER: Duration = Duration::from_millis(50);
-/// How many events are read at once.
-const PAGE: u64 = 500;
+/// Polls for new events, since not every engine sends notifications.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Collects more events before printing them.
+const BATCH_DELAY: Duration = Duration::from_millis(50);
+const PAGE_SIZE: u64 = 500;
 
-pub(crate) fn run(args: &LogsArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
-    let filter = filter(args, world, &workspace.snapshot().config, output)?;
-    let looker = Looker::of(&args.look, &workspace, world, output)?;
-    let mut stored = Stored::open_existing(&workspace, world)?;
+pub(crate) fn run(args: &LogsArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
+    let filter = filter(args, process, &workspace.snapshot().config, output)?;
+    let identity = ViewerIdentity::of(&args.look, &workspace, process, output)?;
+    let mut stored = WorkspaceStore::open_existing(&workspace, process)?;
     if stored.is_none() {
-        output.say(&styled(DIM, "Nothing has happened here yet; `foreword chat` begins a conversation."));
+        output.print_stderr(&styled(DIM, "No events yet; start a conversation with `foreword chat`."));
     }
     while args.follow && stored.is_none() {
-        if runtime()?.block_on(told_to_stop(LOOK_EVERY))? {
+        if runtime()?.block_on(stop_requested(POLL_INTERVAL))? {
             return Ok(ExitCode::SUCCESS);
         }
-        stored = Stored::open_existing(&workspace, world)?;
+        stored = WorkspaceStore::open_existing(&workspace, process)?;
     }
     let Some(stored) = stored else { return Ok(ExitCode::SUCCESS) };
-    let lines = Lines { json: output.wants_json(), zone: world.now.time_zone().clone() };
-    let viewer = looker.viewer(&stored.store, world);
-    stored.wait(show(&viewer, (filter, args), &lines, output))
+    let lines = Lines { json: output.wants_json(), zone: process.now.time_zone().clone() };
+    let viewer = identity.viewer(&stored.store, process);
+    stored.wait(show(&viewer, filter, args, &lines, output))
 }
 
 async fn show(
     viewer: &Viewer,
-    (filter, args): (EventFilter, &LogsArgs),
+    filter: EventFilter,
+    args: &LogsArgs,
     lines: &Lines,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    // What is written while we read is for those who follow.
+    // Events written during the read are printed by `--follow`.
     let newest = viewer.store.newest_event_id().await?;
     let so_far = EventFilter { written_up_to: Some(newest), ..filter.clone() };
     let mut events = viewer.newest_stored(so_far, args.limit as usize).await?;
     events.reverse();
     if !lines.print(&events)? || !args.follow {
         if events.is_empty() && !output.wants_json() {
-            output.say(&styled(
-                DIM,
-                "no event found; without --level, --type and the others there may be some",
-            ));
+            output.print_stderr(&styled(DIM, "no matching events; try fewer filters"));
         }
         return Ok(ExitCode::SUCCESS);
     }
-    follow(viewer, &filter, newest, (lines, output)).await
+    follow(viewer, &filter, newest, lines, output).await
 }
 
 async fn follow(
     viewer: &Viewer,
     filter: &EventFilter,
     mut after: u64,
-    (lines, output): (&Lines, &Output),
+    lines: &Lines,
+    output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let mut signals = Signals::listen().map_err(deaf)?;
+    let mut signals = Signals::listen().map_err(signal_error)?;
     let mut changes = viewer.store.changes();
     let mut is_away = false;
     loop {
         let found = tokio::select! {
             () = signals.next() => return Ok(ExitCode::SUCCESS),
-            found = viewer.written_after(filter, after, PAGE) => found,
+            found = viewer.written_after(filter, after, PAGE_SIZE) => found,
         };
         match found {
             Ok(found) => {
                 is_away = false;
-                let more = found.events.len() as u64 >= PAGE;
+                let more = found.events.len() as u64 >= PAGE_SIZE;
                 after = found.last_id;
                 if !lines.print(&found.events)? {
                     return Ok(ExitCode::SUCCESS);
@@ -99,44 +97,49 @@ async fn follow(
                     continue;
                 }
             }
-            // A database that is away comes back; whoever follows is told once.
+            // The database is unavailable: report it once and keep polling.
             Err(error) if !is_away => {
                 is_away = true;
-                output.warn(&format!("{error}; it is tried again"));
+                output.warn(&format!("{error}; retrying"));
             }
             Err(_) => {}
         }
-        let told = async {
-            // Told of a change, or that there were too many to tell: either way it is time to look.
+        let changed = async {
+            // Either a change or a lagged receiver: both mean new events.
             let _ = changes.recv().await;
-            tokio::time::sleep(GATHER).await;
+            tokio::time::sleep(BATCH_DELAY).await;
         };
         tokio::select! {
             () = signals.next() => return Ok(ExitCode::SUCCESS),
-            () = told => {}
-            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = changed => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
     }
 }
 
-async fn told_to_stop(within: Duration) -> Result<bool, Failure> {
-    let mut signals = Signals::listen().map_err(deaf)?;
+async fn stop_requested(within: Duration) -> Result<bool, Failure> {
+    let mut signals = Signals::listen().map_err(signal_error)?;
     Ok(tokio::time::timeout(within, signals.next()).await.is_ok())
 }
 
-fn deaf(error: io::Error) -> Failure {
-    Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this")
+fn signal_error(error: io::Error) -> Failure {
+    Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this bug")
 }
 
-fn filter(args: &LogsArgs, world: &World, config: &Config, output: &Output) -> Result<EventFilter, Failure> {
+fn filter(
+    args: &LogsArgs,
+    process: &ProcessContext,
+    config: &Config,
+    output: &Output,
+) -> Result<EventFilter, Failure> {
     let session = args.session.as_deref().map(ConversationId::new).transpose();
     let session = session
         .map_err(|error| Failure::usage(error.to_string(), "name one that `foreword status` lists"))?;
     let turn = args.turn.as_deref().map(TurnId::new).transpose();
     let turn =
-        turn.map_err(|error| Failure::usage(error.to_string(), "take an id that `foreword logs` shows"))?;
-    for oddity in unheard_of(args, config) {
-        output.warn(&oddity);
+        turn.map_err(|error| Failure::usage(error.to_string(), "use an id that `foreword logs` shows"))?;
+    for warning in unknown_names(args, config) {
+        output.warn(&warning);
     }
     Ok(EventFilter {
         session,
@@ -145,13 +148,13 @@ fn filter(args: &LogsArgs, world: &World, config: &Config, output: &Output) -> R
         user: args.user.clone(),
         channel: args.channel.clone(),
         turn,
-        since: moment(args.since.as_deref(), world)?,
-        until: moment(args.until.as_deref(), world)?,
+        since: moment(args.since.as_deref(), process)?,
+        until: moment(args.until.as_deref(), process)?,
         ..EventFilter::default()
     })
 }
 
-/// The level that is asked for, and the worse ones.
+/// The requested level and those above it.
 fn levels(word: Option<&str>) -> Result<Vec<Level>, Failure> {
     let Some(word) = word else { return Ok(Vec::new()) };
     let Ok(least) = word.parse::<Level>() else {
@@ -160,14 +163,14 @@ fn levels(word: Option<&str>) -> Result<Vec<Level>, Failure> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("use {}", words.join(", ")),
         };
-        return Err(Failure::usage(format!("there is no level `{}`", display_line(word, 40)), help));
+        return Err(Failure::usage(format!("unknown level `{}`", display_line(word, 40)), help));
     };
     Ok(Level::ALL.into_iter().filter(|level| *level >= least).collect())
 }
 
-/// Names nobody has heard of. They are looked for all the same: a newer program, or a configuration that was, may have used
-/// them.
-fn unheard_of(args: &LogsArgs, config: &Config) -> Vec<String> {
+/// Warnings about unknown names. They are searched for anyway: a newer version or an earlier configuration may have
+/// used them.
+fn unknown_names(args: &LogsArgs, config: &Config) -> Vec<String> {
     let types: Vec<&str> =
         EventType::KNOWN.iter().flat_map(|known| [known.as_str(), known.line_name()]).collect();
     let users: Vec<&str> = config.users.iter().map(|user| &*user.name).collect();
@@ -175,21 +178,21 @@ fn unheard_of(args: &LogsArgs, config: &Config) -> Vec<String> {
         let name = name.filter(|name| !known.contains(name))?;
         let near = did_you_mean(name, known.iter().copied());
         let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-        Some(format!("{what} `{}`{near}", display_line(name, 80)))
+        Some(format!("unknown {what} `{}`{near}", display_line(name, 80)))
     };
-    let event_type = unknown(args.event_type.as_deref(), &types, "there is no event type");
-    let user = unknown(args.user.as_deref(), &users, "nobody here is called");
+    let event_type = unknown(args.event_type.as_deref(), &types, "event type");
+    let user = unknown(args.user.as_deref(), &users, "user");
     event_type.into_iter().chain(user).collect()
 }
 
-/// How events are written.
+/// The format of events.
 struct Lines {
     json: bool,
     zone: TimeZone,
 }
 
 impl Lines {
-    /// Writes events; `false` if nobody reads them any more.
+    /// Prints events; `false` if standard output is closed.
     fn print(&self, events: &[StoredEvent]) -> Result<bool, Failure> {
         let mut out = anstream::stdout().lock();
         let written = events

@@ -1,5 +1,5 @@
-//! `foreword memory`: what the agent's memory tools see, with the same trust and by the same code. Looking never makes a
-//! database; where none is, there are the memory files alone.
+//! `foreword memory`: what the agent's memory tools see, with the same trust checks and code. Reading never creates a
+//! database; without one only the memory files are available.
 
 mod index;
 mod read;
@@ -9,11 +9,11 @@ use std::future::Future;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use foreword_agent::memory::{Given, Memory, MemoryError};
+use foreword_agent::memory::{Memory, MemoryAnswer, MemoryError};
 use foreword_prompt::untrusted::{Marker, Origin, Untrusted, display_line, frame};
 use foreword_workspace::memory_index::Reader;
-use foreword_workspace::request::Identified;
 use foreword_workspace::snapshot::Snapshot;
+use foreword_workspace::speaker::Principal;
 use foreword_workspace::workspace::Workspace;
 use tokio::runtime::Runtime;
 
@@ -21,45 +21,49 @@ use crate::cli::memory::{MemoryCommand, WhoArgs};
 use crate::failure::Failure;
 use crate::occasion::request;
 use crate::output::Output;
-use crate::stored::{Stored, runtime};
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::{WorkspaceStore, runtime};
 
-pub(crate) fn run(command: &MemoryCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
+pub(crate) fn run(
+    command: &MemoryCommand,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
     match command {
-        MemoryCommand::Index { who } => index::run(who, &workspace, world, output)?,
+        MemoryCommand::Index { who } => index::run(who, &workspace, process, output)?,
         MemoryCommand::Search { query, who } => {
-            let shelf = Shelf::existing(&workspace, world)?;
-            let reader = reader(who, &workspace, world, output)?;
-            read::search(&shelf, workspace.snapshot(), reader, (&query.join(" "), world), output)?;
+            let access = MemoryAccess::existing(&workspace, process)?;
+            let viewer = viewer(who, &workspace, process, output)?;
+            read::search(&access, viewer, &query.join(" "), process, output)?;
         }
         MemoryCommand::Get(args) => {
-            let shelf = Shelf::existing(&workspace, world)?;
-            let reader = reader(&args.who, &workspace, world, output)?;
-            read::get(&shelf, workspace.snapshot(), reader, (args, world), output)?;
+            let access = MemoryAccess::existing(&workspace, process)?;
+            let viewer = viewer(&args.who, &workspace, process, output)?;
+            read::get(&access, viewer, args, process, output)?;
         }
-        MemoryCommand::Write(args) => write::run(args, &workspace, world, output)?,
+        MemoryCommand::Write(args) => write::run(args, &workspace, process, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The memory, and what runs its futures.
-struct Shelf {
+/// The memory and its runtime.
+struct MemoryAccess {
     memory: Memory,
-    stored: Option<Stored>,
+    stored: Option<WorkspaceStore>,
     alone: Option<Runtime>,
 }
 
-impl Shelf {
+impl MemoryAccess {
     /// The memory files, and the notes if anything was ever stored.
-    fn existing(workspace: &Workspace, world: &World) -> Result<Self, Failure> {
-        match Stored::open_existing(workspace, world)? {
+    fn existing(workspace: &Workspace, process: &ProcessContext) -> Result<Self, Failure> {
+        match WorkspaceStore::open_existing(workspace, process)? {
             Some(stored) => Ok(Self::of(stored)),
             None => Ok(Self { memory: Memory::of_files(), stored: None, alone: Some(runtime()?) }),
         }
     }
 
-    fn of(stored: Stored) -> Self {
+    fn of(stored: WorkspaceStore) -> Self {
         Self { memory: Memory::new(stored.store.clone()), stored: Some(stored), alone: None }
     }
 
@@ -73,51 +77,64 @@ impl Shelf {
     }
 }
 
-/// Who asks. Somebody unknown is told so, since they will find nothing.
-fn identified<'a>(
+/// Resolves the user; warns about an unknown one, who finds nothing.
+fn identified(
     who: &WhoArgs,
-    snapshot: &'a Snapshot,
-    (workspace, world): (&Workspace, &World),
+    snapshot: &Snapshot,
+    workspace: &Workspace,
+    process: &ProcessContext,
     output: &Output,
-) -> Result<Identified<'a>, Failure> {
-    let identified = request(&who.occasion(), workspace, world)?.identify(&snapshot.config);
+) -> Result<Principal, Failure> {
+    let identified = request(&who.occasion(), workspace, process)?.principal(&snapshot.config);
     if let Some(name) = who.user.as_deref().filter(|_| identified.user.is_none()) {
-        output.warn(&format!("nobody here is called `{}`, so this is `public`", display_line(name, 80)));
+        output.warn(&format!("unknown user `{}`, so trust is `public`", display_line(name, 80)));
     }
     let situation = &identified.occasion.situation;
     if !snapshot.config.situations.contains_key(situation) {
         let name = display_line(situation, 80);
-        output.warn(&format!("there is no situation `{name}`, so its ceiling is `public`"));
+        output.warn(&format!("unknown situation `{name}`, so trust is `public`"));
     }
     Ok(identified)
 }
 
-fn reader(who: &WhoArgs, workspace: &Workspace, world: &World, output: &Output) -> Result<Reader, Failure> {
+/// A user's view of the memory.
+struct MemoryViewer {
+    snapshot: Arc<Snapshot>,
+    reader: Reader,
+}
+
+fn viewer(
+    who: &WhoArgs,
+    workspace: &Workspace,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<MemoryViewer, Failure> {
     let snapshot = workspace.snapshot();
-    let who = identified(who, &snapshot, (workspace, world), output)?;
+    let who = identified(who, &snapshot, workspace, process, output)?;
     let channel = who.occasion.channel.as_ref();
-    Ok(Reader {
+    let reader = Reader {
         trust: who.trust.effective(),
         user: who.user.map(|user| Arc::clone(&user.name)),
         family: channel.and_then(|channel| channel.family()).map(Into::into),
         situation: Some(Arc::clone(&who.occasion.situation)),
-    })
+    };
+    Ok(MemoryViewer { snapshot, reader })
 }
 
-/// Text as the model reads it: words from outside in their frame, so that they do nothing to a terminal either.
-fn shown(given: Given, path: &str, world: &World) -> String {
-    if !given.from_outside {
-        return given.text;
+/// The text as the model reads it: untrusted text is framed and escaped, so that it can't control the terminal.
+fn framed_text(answer: MemoryAnswer, path: &str, process: &ProcessContext) -> String {
+    if !answer.from_outside {
+        return answer.text;
     }
-    let text = Untrusted::new(Origin::memory(path), given.text);
-    frame(&[text], &Marker::from_random_bytes(world.marker)).to_string()
+    let text = Untrusted::new(Origin::memory(path), answer.text);
+    frame(&[text], &Marker::from_random_bytes(process.marker)).to_string()
 }
 
 fn failure(error: MemoryError) -> Failure {
     let message = error.to_string();
     match error {
-        MemoryError::Store(error) => Failure::Stored(error),
-        MemoryError::NoMemory { .. } => Failure::failed(message, "ask as somebody who is known: --user NAME"),
+        MemoryError::Store(error) => Failure::Store(error),
+        MemoryError::NoMemory { .. } => Failure::failed(message, "use a known user: --user NAME"),
         MemoryError::NotThere { .. } => {
             Failure::failed(message, "see `foreword memory index`, or find it with `foreword memory search`")
         }

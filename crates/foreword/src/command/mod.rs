@@ -1,4 +1,4 @@
-//! One file for each command: what it asks of the crates below, and how it shows the answer.
+//! One file per command: calls the library crates and prints the result.
 
 pub(crate) mod agents;
 pub(crate) mod build;

@@ -1,4 +1,5 @@
-//! `foreword outbox`: what the agent left for others, for whoever delivers it. Only JSON has it to the byte.
+//! `foreword outbox`: the agent's messages to others, for the program that delivers them. Only JSON has the exact
+//! bytes.
 
 use std::process::ExitCode;
 
@@ -7,49 +8,52 @@ use foreword_prompt::untrusted::display_line;
 use foreword_store::mailboxes::OutboxMessage;
 use serde_json::{Value, json};
 
-use crate::chat::one_line::harmless;
+use crate::chat::one_line::strip_control_sequences;
 use crate::cli::inbox::OutboxCommand;
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, Output, styled, when};
-use crate::stored::{Stored, now};
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::{WorkspaceStore, now};
 
-/// The most characters of a text on a line.
-const PREVIEW: usize = 60;
+const MAX_PREVIEW_CHARS: usize = 60;
 const LIST: &str = "see `foreword outbox list --all`";
 
-pub(crate) fn run(command: &OutboxCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    command: &OutboxCommand,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     match command {
-        OutboxCommand::List { all, limit } => list(*all, *limit, world, output)?,
+        OutboxCommand::List { all, limit } => list(*all, *limit, process, output)?,
         OutboxCommand::Show { id } => {
-            let (stored, id) = existing(id, world)?;
+            let (stored, id) = existing(id, process)?;
             let message = stored.wait(stored.store.outbox_message(&id)).map_err(|_| unknown(&id))?;
             if output.wants_json() {
                 output.json(&message_json(&message))?;
             } else {
-                // The words are a model's: none of them may steer the terminal.
-                output.print(&harmless(&message.body))?;
+                // The text comes from a model: remove terminal control sequences.
+                output.print(&strip_control_sequences(&message.body))?;
             }
         }
         OutboxCommand::Delivered { id } => {
-            let (stored, id) = existing(id, world)?;
-            let delivered = stored.wait(stored.store.delivery_tried(&id, Some(now(world))));
+            let (stored, id) = existing(id, process)?;
+            let delivered = stored.wait(stored.store.delivery_tried(&id, Some(now(process))));
             let message = delivered.map_err(|_| unknown(&id))?;
             if output.wants_json() {
                 output.json(&message_json(&message))?;
             } else {
                 let at = message.delivered_at.map(when).unwrap_or_default();
-                output.say(&format!("{id} was delivered at {at}."));
+                output.print_stderr(&format!("{id} was delivered at {at}."));
             }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(all: bool, limit: u64, world: &World, output: &Output) -> Result<(), Failure> {
-    let workspace = world.open()?;
-    let messages = match Stored::open_existing(&workspace, world)? {
+fn list(all: bool, limit: u64, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+    let workspace = process.open()?;
+    let messages = match WorkspaceStore::open_existing(&workspace, process)? {
         None => Vec::new(),
         Some(stored) if all => stored.wait(stored.store.outbox_messages(limit))?,
         Some(stored) => stored.wait(stored.store.undelivered(limit))?,
@@ -58,7 +62,7 @@ fn list(all: bool, limit: u64, world: &World, output: &Output) -> Result<(), Fai
         return output.json(&json!({ "messages": messages.iter().map(message_json).collect::<Vec<_>>() }));
     }
     if messages.is_empty() {
-        output.say(if all { "Nothing was answered yet." } else { "Nothing waits to be delivered." });
+        output.print_stderr(if all { "No answers yet." } else { "No undelivered answers." });
         return Ok(());
     }
     let left = Align::Left;
@@ -74,25 +78,25 @@ fn list(all: bool, limit: u64, world: &World, output: &Output) -> Result<(), Fai
         let answers = message.in_reply_to.as_ref().map_or("", |id| id.as_str());
         table.row(vec![
             styled(BOLD, &message.id),
-            display_line(message.recipient.as_str(), PREVIEW),
-            display_line(answers, PREVIEW),
+            display_line(message.recipient.as_str(), MAX_PREVIEW_CHARS),
+            display_line(answers, MAX_PREVIEW_CHARS),
             when(message.at),
             message.delivered_at.map_or_else(|| "no".to_owned(), when),
-            display_line(&message.body, PREVIEW),
+            display_line(&message.body, MAX_PREVIEW_CHARS),
         ]);
     }
     output.print(&table.render())
 }
 
-fn existing(id: &str, world: &World) -> Result<(Stored, OutboxId), Failure> {
+fn existing(id: &str, process: &ProcessContext) -> Result<(WorkspaceStore, OutboxId), Failure> {
     let id = OutboxId::new(id).map_err(|error| Failure::usage(error.to_string(), LIST))?;
-    let workspace = world.open()?;
-    let stored = Stored::open_existing(&workspace, world)?.ok_or_else(|| unknown(&id))?;
+    let workspace = process.open()?;
+    let stored = WorkspaceStore::open_existing(&workspace, process)?.ok_or_else(|| unknown(&id))?;
     Ok((stored, id))
 }
 
 fn unknown(id: &OutboxId) -> Failure {
-    Failure::failed(format!("there is no answer `{}`", display_line(id.as_str(), 200)), LIST)
+    Failure::failed(format!("unknown answer `{}`", display_line(id.as_str(), 200)), LIST)
 }
 
 pub(crate) fn message_json(message: &OutboxMessage) -> Value {

@@ -1,64 +1,63 @@
-//! `foreword run`: the agent lives in the foreground until it is told to stop. Standard output has one line of the log for
-//! each thing that happens; at a terminal they are for people. Where they go to a program, or nowhere, standard error tells
-//! people the most of it.
+//! `foreword run`: runs the agent in the foreground until it is stopped. Standard output has one log line per event,
+//! human-readable at a terminal. If it is redirected, a summary goes to standard error.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_agent::inbox::{Answering, InboxNews, Ticked};
-use foreword_agent::schedules::{Clockwork, News};
-use foreword_agent::watching::Reloaded;
-use foreword_core::schedule::Ended;
+use foreword_agent::background::inbox::{InboxEvent, InboxWorker, TickOutcome};
+use foreword_agent::background::schedules::{ScheduleEvent, Scheduler};
+use foreword_agent::prompt::workspace_reload::Reloaded;
+use foreword_core::schedule::FiringEnd;
 use foreword_server::server::Server;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::tick::ticked_json;
-use crate::chat::one_line::exposed;
+use crate::chat::one_line::escape_invisible;
 use crate::failure::Failure;
-use crate::observing::Screen;
+use crate::logging::StdoutLog;
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, counted, styled};
-use crate::running::Running;
+use crate::process_context::ProcessContext;
+use crate::running_agent::RunningAgent;
 use crate::signals::Signals;
-use crate::world::World;
 
-pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = Arc::new(world.open()?);
-    let screen = Screen::of(&workspace.snapshot().config.logging, output.wants_json());
-    let running = Running::start_in(workspace, world, screen)?;
+pub(crate) fn run(process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = Arc::new(process.open()?);
+    let screen = StdoutLog::of(&workspace.snapshot().config.logging, output.wants_json());
+    let running = RunningAgent::start_with_stdout_log(workspace, process, screen)?;
     running.keep_metrics();
-    let result = running.wait(live(&running, &Teller { output, screen }, None));
+    let result = running.wait(live(&running, &EventPrinter { output, screen }, None));
     running.stop();
     result
 }
 
-/// Tells what happens, as far as the lines of the log don't.
-pub(super) struct Teller<'o> {
+/// Prints events to standard error, unless the log already shows them.
+pub(super) struct EventPrinter<'o> {
     pub(super) output: &'o Output,
-    pub(super) screen: Screen,
+    pub(super) screen: StdoutLog,
 }
 
-/// What tells the process to stop, from now on.
-pub(super) fn hear_signals() -> Result<Signals, Failure> {
+/// Starts listening for signals that stop the process.
+pub(super) fn listen_for_signals() -> Result<Signals, Failure> {
     Signals::listen()
-        .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))
+        .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this bug"))
 }
 
-/// Lives until a signal comes. A server is told when all is taken up, and when it is time to stop.
+/// Runs until a signal arrives. A server is notified when recovery is complete and when shutdown starts.
 pub(super) async fn live(
-    running: &Running,
-    teller: &Teller<'_>,
+    running: &RunningAgent,
+    printer: &EventPrinter<'_>,
     server: Option<&Server>,
 ) -> Result<ExitCode, Failure> {
-    let output = teller.output;
-    let mut signals = hear_signals()?;
+    let output = printer.output;
+    let mut signals = listen_for_signals()?;
     let mut reloads = running.agent.watch_workspace();
     running.agent.recover().await?;
-    let clockwork = Clockwork::start(&running.agent);
-    let mut news = clockwork.news();
-    let answering = Answering::start(&running.agent);
-    let mut answers = answering.news();
+    let scheduler = Scheduler::start(&running.agent);
+    let mut news = scheduler.events();
+    let answering = InboxWorker::start(&running.agent);
+    let mut answers = answering.events();
     if let Some(server) = server {
         server.ready();
     }
@@ -67,82 +66,84 @@ pub(super) async fn live(
         tokio::select! {
             () = signals.next() => break,
             heard = news.recv() => match heard {
-                Ok(heard) => teller.firing(&heard)?,
-                Err(RecvError::Lagged(missed)) => output.warn(&format!("{missed} lines were too many to show")),
+                Ok(heard) => printer.firing(&heard)?,
+                Err(RecvError::Lagged(missed)) => output.warn(&format!("{missed} lines were skipped because they came too fast")),
                 Err(RecvError::Closed) => break,
             },
             answered = answers.recv() => match answered {
-                Ok(answered) => teller.answer(&answered)?,
-                Err(RecvError::Lagged(missed)) => output.warn(&format!("{missed} lines were too many to show")),
+                Ok(answered) => printer.answer(&answered)?,
+                Err(RecvError::Lagged(missed)) => output.warn(&format!("{missed} lines were skipped because they came too fast")),
                 Err(RecvError::Closed) => break,
             },
             reloaded = reloads.recv() => {
                 if let Ok(reloaded) = reloaded {
-                    teller.reload(&reloaded);
+                    printer.reload(&reloaded);
                 }
             }
         }
     }
     if let Some(server) = server {
-        server.begin_to_stop();
+        server.start_draining();
     }
     if !output.wants_json() {
-        output.say(&styled(DIM, "stopping: what is under way is gone on with by whoever runs next"));
+        output.print_stderr(&styled(DIM, "stopping: the next process resumes unfinished work"));
     }
     answering.stop().await;
-    clockwork.stop().await;
+    scheduler.stop().await;
     Ok(ExitCode::SUCCESS)
 }
 
-fn greet(running: &Running, output: &Output) {
+fn greet(running: &RunningAgent, output: &Output) {
     if output.wants_json() {
         return;
     }
     let config = running.workspace.snapshot().config.clone();
     let enabled = config.schedules.values().filter(|schedule| schedule.enabled).count();
     let what = match enabled {
-        0 => "no schedules: section `schedules` of foreword.yaml is where they are written".to_owned(),
-        count => format!("{}, listed by `foreword schedules`", counted(count as u64, "schedule")),
+        0 => "no schedules (see section `schedules` of foreword.yaml)".to_owned(),
+        count => format!("{} (see `foreword schedules`)", counted(count as u64, "schedule")),
     };
-    output.say(&format!("{} is running; {what}. Ctrl-C stops.", styled(BOLD, &config.agent.name)));
+    output.print_stderr(&format!(
+        "{} is running with {what}. Ctrl-C stops it.",
+        styled(BOLD, &config.agent.name)
+    ));
 }
 
-impl Teller<'_> {
-    /// Whether what an event says is to be said again: not to whoever reads the events.
+impl EventPrinter<'_> {
+    /// Whether events are printed: not if standard output shows them as log lines.
     fn repeats(&self) -> bool {
-        !self.output.wants_json() && self.screen != Screen::Human
+        !self.output.wants_json() && self.screen != StdoutLog::Human
     }
 
-    fn firing(&self, news: &News) -> Result<(), Failure> {
+    fn firing(&self, news: &ScheduleEvent) -> Result<(), Failure> {
         match news {
-            News::Fired { schedule, .. } if self.repeats() => {
+            ScheduleEvent::Fired { schedule, .. } if self.repeats() => {
                 line(self.output, &format!("{} fires", styled(BOLD, schedule)));
             }
-            News::Ended { schedule, end, took, .. } if self.repeats() => {
+            ScheduleEvent::Ended { schedule, end, took, .. } if self.repeats() => {
                 line(self.output, &ended(schedule, end, *took));
             }
-            News::Fired { .. } | News::Ended { .. } => {}
-            News::Trouble(why) if self.output.wants_json() => {
+            ScheduleEvent::Fired { .. } | ScheduleEvent::Ended { .. } => {}
+            ScheduleEvent::Error(why) if self.output.wants_json() => {
                 let trouble = json!({ "type": "cron_error", "error": why });
                 return self.output.print(&trouble.to_string());
             }
-            News::Trouble(why) => {
-                let why = exposed(why);
-                let words = format!("{} {why}; it is tried again", styled(RED, "can't fire schedules:"));
+            ScheduleEvent::Error(why) => {
+                let why = escape_invisible(why);
+                let words = format!("{} {why}; retrying", styled(RED, "can't fire schedules:"));
                 line(self.output, &words);
             }
         }
         Ok(())
     }
 
-    fn answer(&self, news: &InboxNews) -> Result<(), Failure> {
+    fn answer(&self, news: &InboxEvent) -> Result<(), Failure> {
         let ticked = match news {
-            InboxNews::Batch(ticked) => ticked,
-            InboxNews::Trouble(why) => {
+            InboxEvent::Batch(ticked) => ticked,
+            InboxEvent::Error(why) => {
                 if self.repeats() {
-                    let why = exposed(why);
-                    let words =
-                        format!("{} {why}; it is tried again", styled(RED, "can't answer the inbox:"));
+                    let why = escape_invisible(why);
+                    let words = format!("{} {why}; retrying", styled(RED, "can't answer the inbox:"));
                     line(self.output, &words);
                 }
                 return Ok(());
@@ -151,10 +152,10 @@ impl Teller<'_> {
         if self.output.wants_json() {
             return self.output.print(&ticked_json(ticked).to_string());
         }
-        if let Ticked::Inbox { messages, replies, error, set_aside, unanswered, .. } = ticked {
+        if let TickOutcome::Inbox { messages, replies, error, set_aside, unanswered, .. } = ticked {
             let taken = counted(messages.len().saturating_sub(unanswered.len()) as u64, "message");
             let words = match error {
-                Some(error) => format!("{} over {taken}: {}", styled(RED, "failed"), exposed(error)),
+                Some(error) => format!("{} over {taken}: {}", styled(RED, "failed"), escape_invisible(error)),
                 None => format!("{taken} answered with {}", counted(replies.len() as u64, "reply")),
             };
             line(self.output, &format!("{} {words}", styled(BOLD, "inbox")));
@@ -176,33 +177,35 @@ impl Teller<'_> {
         let words = match reloaded {
             _ if !self.repeats() => return,
             Reloaded::Changed(sections) if sections.is_empty() => return,
-            Reloaded::Changed(sections) => format!("foreword.yaml has changed: {}", sections.join(", ")),
+            Reloaded::Changed(sections) => format!("foreword.yaml reloaded: {}", sections.join(", ")),
             Reloaded::Refused(why) => {
-                let refused = styled(RED, "foreword.yaml is refused:");
-                format!("{refused} {}; the old one stays in force", exposed(why))
+                let refused = styled(RED, "foreword.yaml is invalid:");
+                format!("{refused} {}; the previous configuration stays active", escape_invisible(why))
             }
         };
         line(self.output, &words);
     }
 }
 
-fn ended(schedule: &str, end: &Ended, took: Duration) -> String {
+fn ended(schedule: &str, end: &FiringEnd, took: Duration) -> String {
     let (schedule, took) = (styled(BOLD, schedule), seconds(took));
     match end {
-        Ended::Done { note: None } => format!("{schedule} {} in {took}", styled(GREEN, "done")),
-        Ended::Done { note: Some(note) } => {
-            format!("{schedule} {} in {took}: {}", styled(GREEN, "done"), exposed(note))
+        FiringEnd::Done { note: None } => format!("{schedule} {} in {took}", styled(GREEN, "done")),
+        FiringEnd::Done { note: Some(note) } => {
+            format!("{schedule} {} in {took}: {}", styled(GREEN, "done"), escape_invisible(note))
         }
-        Ended::Failed { error } => {
-            format!("{schedule} {} after {took}: {}", styled(RED, "failed"), exposed(error))
+        FiringEnd::Failed { error } => {
+            format!("{schedule} {} after {took}: {}", styled(RED, "failed"), escape_invisible(error))
         }
-        Ended::Skipped { note } => format!("{schedule} {}: {}", styled(YELLOW, "skipped"), exposed(note)),
+        FiringEnd::Skipped { note } => {
+            format!("{schedule} {}: {}", styled(YELLOW, "skipped"), escape_invisible(note))
+        }
     }
 }
 
 fn line(output: &Output, words: &str) {
     let time = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
-    output.say(&format!("{} {words}", styled(DIM, time)));
+    output.print_stderr(&format!("{} {words}", styled(DIM, time)));
 }
 
 fn seconds(took: Duration) -> String {

@@ -1,4 +1,4 @@
-//! `foreword schedules`: what runs by the clock, when, and what became of it. Looking needs no running process and makes
+//! `foreword schedules`: the schedules, their next times and past firings. Reading needs no running process and creates
 //! no database.
 
 mod fire;
@@ -13,44 +13,48 @@ use foreword_store::schedules::Firing;
 use foreword_workspace::config::{Config, Schedule};
 use serde_json::json;
 
-use crate::chat::one_line::{exposed, fitted};
+use crate::chat::one_line::{escape_invisible, fitted};
 use crate::cli::schedules::{SchedulesArgs, SchedulesCommand};
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, styled};
-use crate::stored::Stored;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::WorkspaceStore;
 use view::{View, firing_json, local};
 
 /// How many of the next times are shown.
-const NEXT: usize = 5;
-/// The most characters of a note in the list.
-const NOTE: usize = 24;
+const NEXT_TIMES: usize = 5;
+const MAX_NOTE_CHARS: usize = 24;
 
-pub(crate) fn run(args: &SchedulesArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    args: &SchedulesArgs,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     match args.command.as_ref().unwrap_or(&SchedulesCommand::List) {
-        SchedulesCommand::Run { name } => return fire::run(name, world, output),
-        SchedulesCommand::List => list(world, output)?,
-        SchedulesCommand::Show { name } => show(name, world, output)?,
-        SchedulesCommand::History { name, limit } => history(name, *limit, world, output)?,
+        SchedulesCommand::Run { name } => return fire::run(name, process, output),
+        SchedulesCommand::List => list(process, output)?,
+        SchedulesCommand::Show { name } => show(name, process, output)?,
+        SchedulesCommand::History { name, limit } => history(name, *limit, process, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(world: &World, output: &Output) -> Result<(), Failure> {
-    let workspace = world.open()?;
+fn list(process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+    let workspace = process.open()?;
     let config = Arc::clone(&workspace.snapshot().config);
-    let stored = Stored::open_existing(&workspace, world)?;
-    let views = View::all(&config, stored.as_ref(), world)?;
+    let stored = WorkspaceStore::open_existing(&workspace, process)?;
+    let views = View::all(&config, stored.as_ref(), process)?;
     if output.wants_json() {
         let all: Vec<_> = views.iter().map(View::json).collect();
         return output.json(&json!({ "schedules": all }));
     }
     if views.is_empty() {
-        output.say(
-            "Nothing runs by the clock. Section `schedules` of foreword.yaml is where it is written, such as",
-        );
-        output.say(&styled(DIM, "  schedules:\n    heartbeat: { cron: \"*/30 * * * *\", heartbeat: true }"));
+        output.print_stderr("No schedules. Add some in section `schedules` of foreword.yaml, such as");
+        output.print_stderr(&styled(
+            DIM,
+            "  schedules:\n    heartbeat: { cron: \"*/30 * * * *\", heartbeat: true }",
+        ));
         return Ok(());
     }
     let left = Align::Left;
@@ -64,13 +68,13 @@ fn list(world: &World, output: &Output) -> Result<(), Failure> {
         ("failures", Align::Right),
     ]);
     for view in &views {
-        let last = view.stands.last.as_ref().map_or_else(|| styled(DIM, "–"), in_short);
+        let last = view.stands.last.as_ref().map_or_else(|| styled(DIM, "–"), short_outcome);
         table.row(vec![
             styled(BOLD, &view.stands.schedule.name),
             view.stands.schedule.action.as_str().to_owned(),
             view.stands.schedule.cron.as_str().to_owned(),
             view.zone_name(),
-            view.next_in_words(),
+            view.next_text(),
             last,
             view.stands.failures.to_string(),
         ]);
@@ -78,16 +82,16 @@ fn list(world: &World, output: &Output) -> Result<(), Failure> {
     output.print(&table.render())
 }
 
-fn show(name: &str, world: &World, output: &Output) -> Result<(), Failure> {
-    let workspace = world.open()?;
+fn show(name: &str, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+    let workspace = process.open()?;
     let config = Arc::clone(&workspace.snapshot().config);
     find(&config, name)?;
-    let stored = Stored::open_existing(&workspace, world)?;
-    let views = View::all(&config, stored.as_ref(), world)?;
+    let stored = WorkspaceStore::open_existing(&workspace, process)?;
+    let views = View::all(&config, stored.as_ref(), process)?;
     let Some(view) = views.into_iter().find(|view| &*view.stands.schedule.name == name) else {
         return Err(unknown(&config, name));
     };
-    let times = view.stands.times(NEXT);
+    let times = view.stands.times(NEXT_TIMES);
     if output.wants_json() {
         let mut out = view.json();
         out["next"] = json!(times);
@@ -97,32 +101,32 @@ fn show(name: &str, world: &World, output: &Output) -> Result<(), Failure> {
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]).without_header();
     let mut row = |key: &str, value: String| table.row(vec![styled(DIM, key), value]);
     row("name", styled(BOLD, &schedule.name));
-    row("does", view.action_in_words());
+    row("does", view.action_text());
     row("when", format!("{}  {}", schedule.cron, styled(DIM, schedule.cron.in_words())));
     row("zone", view.zone_name());
     row("for", schedule.user.to_string());
     row("missed", schedule.missed.to_string());
-    row("next", view.next_in_words());
+    row("next", view.next_text());
     for time in times.iter().skip(1) {
         row("", local(*time, &view.stands.zone));
     }
     if let Some(last) = &view.stands.last {
-        row("last", format!("{} {}", local(last.due_at, &view.stands.zone), in_full(last)));
+        row("last", format!("{} {}", local(last.due_at, &view.stands.zone), full_outcome(last)));
     }
     row("failures", format!("{} in a row", view.stands.failures));
     output.print(&table.render())
 }
 
-fn history(name: &str, limit: u32, world: &World, output: &Output) -> Result<(), Failure> {
-    let workspace = world.open()?;
+fn history(name: &str, limit: u32, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+    let workspace = process.open()?;
     let config = Arc::clone(&workspace.snapshot().config);
-    let stored = Stored::open_existing(&workspace, world)?;
+    let stored = WorkspaceStore::open_existing(&workspace, process)?;
     let firings = match &stored {
         Some(stored) => stored.wait(stored.store.firings(name, limit))?,
         None => Vec::new(),
     };
     if firings.is_empty() {
-        // One that is no longer configured may still have a history; one that has neither is a mistake.
+        // A removed schedule may still have a history; a name with neither is an error.
         find(&config, name)?;
     }
     if output.wants_json() {
@@ -130,13 +134,13 @@ fn history(name: &str, limit: u32, world: &World, output: &Output) -> Result<(),
         return output.json(&json!({ "name": name, "firings": all }));
     }
     if firings.is_empty() {
-        output.say(&format!("{} has not fired yet.", styled(BOLD, name)));
+        output.print_stderr(&format!("{} has not fired yet.", styled(BOLD, name)));
         return Ok(());
     }
-    let zone = view::zone(config.schedules.get(name), world);
-    let mut table = Table::new(&[("due", Align::Left), ("took", Align::Right), ("came of it", Align::Left)]);
+    let zone = view::zone(config.schedules.get(name), process);
+    let mut table = Table::new(&[("due", Align::Left), ("took", Align::Right), ("outcome", Align::Left)]);
     for firing in &firings {
-        table.row(vec![local(firing.due_at, &zone), took(firing), in_full(firing)]);
+        table.row(vec![local(firing.due_at, &zone), took(firing), full_outcome(firing)]);
     }
     output.print(&table.render())
 }
@@ -149,31 +153,31 @@ fn unknown(config: &Config, name: &str) -> Failure {
     let near = did_you_mean(name, config.schedules.keys().map(|name| &**name));
     let help =
         near.map_or_else(|| "see `foreword schedules`".to_owned(), |near| format!("did you mean `{near}`?"));
-    Failure::failed(format!("there is no schedule `{}`", exposed(name)), help)
+    Failure::failed(format!("unknown schedule `{}`", escape_invisible(name)), help)
 }
 
-/// What came of a firing, in a word.
+/// The outcome of a firing.
 fn outcome(firing: &Firing) -> String {
     match firing.outcome {
         Some(FiringOutcome::Done) => styled(GREEN, "done"),
         Some(FiringOutcome::Failed) => styled(RED, "failed"),
         Some(FiringOutcome::Skipped) => styled(YELLOW, "skipped"),
-        None => "under way".to_owned(),
+        None => "running".to_owned(),
     }
 }
 
-/// The same with a few words of what else there is to say about one that did what it was for.
-fn in_short(firing: &Firing) -> String {
+/// The outcome with a short note, if it succeeded with one.
+fn short_outcome(firing: &Firing) -> String {
     match firing.note.as_deref().filter(|_| firing.outcome == Some(FiringOutcome::Done)) {
-        Some(note) => format!("{}: {}", outcome(firing), fitted(&exposed(note), NOTE)),
+        Some(note) => format!("{}: {}", outcome(firing), fitted(&escape_invisible(note), MAX_NOTE_CHARS)),
         None => outcome(firing),
     }
 }
 
-/// The same with the reason.
-fn in_full(firing: &Firing) -> String {
+/// The outcome with the reason.
+fn full_outcome(firing: &Firing) -> String {
     let why = firing.error.as_deref().or(firing.note.as_deref());
-    why.map_or_else(|| outcome(firing), |why| format!("{}: {}", outcome(firing), exposed(why)))
+    why.map_or_else(|| outcome(firing), |why| format!("{}: {}", outcome(firing), escape_invisible(why)))
 }
 
 fn took(firing: &Firing) -> String {

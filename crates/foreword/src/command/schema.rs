@@ -1,4 +1,4 @@
-//! `foreword schema`: the JSON Schema of `foreword.yaml`, made from the types that read it.
+//! `foreword schema`: the JSON Schema of `foreword.yaml`, generated from the configuration's types.
 
 use std::process::ExitCode;
 

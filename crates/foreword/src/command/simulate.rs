@@ -1,11 +1,11 @@
-//! `foreword simulate`: the bill of a conversation before it is had. Reads the words of the command line and shows the result;
-//! what is worked out, and how, is `foreword_agent::simulation`.
+//! `foreword simulate`: estimates the cost of a conversation. Parses the arguments and prints the result;
+//! `foreword_agent::reports::simulation` does the computation.
 
 mod screen;
 
 use std::process::ExitCode;
 
-use foreword_agent::simulation::{NoBill, Simulation, Wish};
+use foreword_agent::reports::simulation::{NoBill, Simulation, Wish};
 use foreword_core::simulate::BadScenario;
 
 use crate::cli::simulate::SimulateArgs;
@@ -13,11 +13,15 @@ use crate::failure::Failure;
 use crate::name_hints::Names;
 use crate::occasion::{context_fits, request};
 use crate::output::Output;
-use crate::world::World;
+use crate::process_context::ProcessContext;
 
-pub(crate) fn run(args: &SimulateArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
-    let request = request(&args.occasion(), &workspace, world)?;
+pub(crate) fn run(
+    args: &SimulateArgs,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
+    let request = request(&args.occasion(), &workspace, process)?;
     context_fits(&request, &workspace)?;
     Names::from(&args.occasion()).warn(&workspace.snapshot().config, output);
     let simulation = Simulation::run(&workspace, &request, wish(args)).map_err(refused)?;
@@ -52,10 +56,7 @@ fn refused(why: NoBill) -> Failure {
         NoBill::Workspace(error) => error.into(),
         NoBill::NoPrice { near, .. } => {
             let near = near.map(|near| format!("did you mean `{near}`? else ")).unwrap_or_default();
-            Failure::usage(
-                words,
-                format!("{near}say them under `prices` in foreword.yaml, see docs/models.md"),
-            )
+            Failure::usage(words, format!("{near}set them in `prices` in foreword.yaml, see docs/models.md"))
         }
         NoBill::Scenario { error, way, model } => match error {
             BadScenario::Turns { .. } => Failure::usage(words, "write it as --turns 100"),

@@ -1,13 +1,13 @@
-//! `foreword skills`: what the agent is offered on an occasion and what it gets of a skill, by the same code.
+//! `foreword skills`: the skills offered on an occasion and their texts, by the agent's own code.
 
 use std::process::ExitCode;
 
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::text::with_thousands;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::untrusted::display_line;
+use foreword_workspace::skill_view::SkillView;
 use foreword_workspace::skills::Skill;
-use foreword_workspace::skills_seen::SkillView;
 use foreword_workspace::snapshot::Snapshot;
 use serde_json::{Value, json};
 
@@ -15,25 +15,24 @@ use crate::cli::memory::WhoArgs;
 use crate::cli::skills::{SkillsArgs, SkillsCommand};
 use crate::failure::Failure;
 use crate::name_hints::Names;
-use crate::occasion::{oddities, request};
+use crate::occasion::{request, unknown_name_warnings};
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, Output, counted, styled};
-use crate::world::World;
+use crate::process_context::ProcessContext;
 
-/// The most characters of a description on a line.
-const LINE: usize = 1_024;
+const MAX_DESCRIPTION_CHARS: usize = 1_024;
 
-pub(crate) fn run(args: &SkillsArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &SkillsArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
     match &args.command {
-        None => list(&args.who, world, output)?,
-        Some(SkillsCommand::List { who }) => list(who, world, output)?,
-        Some(SkillsCommand::Show { name, who }) => show(name, who, world, output)?,
+        None => list(&args.who, process, output)?,
+        Some(SkillsCommand::List { who }) => list(who, process, output)?,
+        Some(SkillsCommand::Show { name, who }) => show(name, who, process, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(who: &WhoArgs, world: &World, output: &Output) -> Result<(), Failure> {
-    seen(who, world, output, |view| {
+fn list(who: &WhoArgs, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+    with_skills(who, process, output, |view| {
         let skills = view.skills();
         let snapshot = view.snapshot;
         let broken = broken(snapshot);
@@ -42,7 +41,7 @@ fn list(who: &WhoArgs, world: &World, output: &Output) -> Result<(), Failure> {
             return output.json(&json!({ "trust": view.trust, "skills": skills, "broken": broken }));
         }
         if skills.is_empty() {
-            output.say("There are no skills here. One is a folder with a file: skills/<name>/SKILL.md");
+            output.print_stderr("No skills. A skill is a folder with a file: skills/<name>/SKILL.md");
         } else {
             let mut table = Table::new(&[
                 ("skill", Align::Left),
@@ -53,9 +52,9 @@ fn list(who: &WhoArgs, world: &World, output: &Output) -> Result<(), Failure> {
             for skill in &skills {
                 table.row(vec![
                     styled(BOLD, &skill.name),
-                    whose(skill).to_owned(),
+                    audience(skill).to_owned(),
                     with_thousands(tokens(skill, view)),
-                    display_line(&skill.description, LINE),
+                    display_line(&skill.description, MAX_DESCRIPTION_CHARS),
                 ]);
             }
             output.print(&table.render())?;
@@ -68,14 +67,15 @@ fn list(who: &WhoArgs, world: &World, output: &Output) -> Result<(), Failure> {
     })
 }
 
-fn show(name: &str, who: &WhoArgs, world: &World, output: &Output) -> Result<(), Failure> {
-    seen(who, world, output, |view| {
+fn show(name: &str, who: &WhoArgs, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+    with_skills(who, process, output, |view| {
         let skills = view.skills();
         let Some(skill) = skills.iter().find(|skill| skill.name == name) else {
             let near = did_you_mean(name, skills.iter().map(|skill| skill.name.as_str()));
             let help = near
                 .map_or_else(|| "see `foreword skills`".to_owned(), |near| format!("did you mean `{near}`?"));
-            let message = format!("there is no skill `{}` for `{}`", display_line(name, LINE), view.trust);
+            let message =
+                format!("unknown skill `{}` for `{}`", display_line(name, MAX_DESCRIPTION_CHARS), view.trust);
             return Err(Failure::failed(message, help));
         };
         if output.wants_json() {
@@ -83,27 +83,27 @@ fn show(name: &str, who: &WhoArgs, world: &World, output: &Output) -> Result<(),
             out["text"] = json!(view.text(skill));
             return output.json(&out);
         }
-        output.say(&styled(DIM, format!("{}, for {}", skill.path, whose(skill))));
+        output.print_stderr(&styled(DIM, format!("{}, for {}", skill.path, audience(skill))));
         output.print(&view.text(skill))
     })
 }
 
-/// Gives the skills as somebody sees them to `then`.
-fn seen(
+/// Calls `then` with the skills a user sees.
+fn with_skills(
     who: &WhoArgs,
-    world: &World,
+    process: &ProcessContext,
     output: &Output,
     then: impl FnOnce(&SkillView<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let workspace = world.open()?;
+    let workspace = process.open()?;
     let snapshot = workspace.snapshot();
-    for oddity in oddities(who.user.as_deref(), who.situation.as_deref(), &snapshot.config) {
-        output.warn(&oddity);
+    for warning in unknown_name_warnings(who.user.as_deref(), who.situation.as_deref(), &snapshot.config) {
+        output.warn(&warning);
     }
     Names::from(&who.occasion()).warn(&snapshot.config, output);
-    let request = request(&who.occasion(), &workspace, world)?;
-    let who = request.identify(&snapshot.config);
-    let user = who.user.map(|user| &*user.name);
+    let request = request(&who.occasion(), &workspace, process)?;
+    let who = request.principal(&snapshot.config);
+    let user = who.user.as_ref().map(|user| &*user.name);
     then(&SkillView { snapshot: &snapshot, user, trust: who.trust.effective() })
 }
 
@@ -115,19 +115,19 @@ fn broken(snapshot: &Snapshot) -> u64 {
 
 fn entry(skill: &Skill, view: &SkillView<'_>) -> Value {
     json!({
-        "name": skill.name, "description": skill.description, "path": skill.path, "for": whose(skill),
+        "name": skill.name, "description": skill.description, "path": skill.path, "for": audience(skill),
         "tokens": tokens(skill, view),
     })
 }
 
-/// Whose skill it is: everybody's, or one user's.
-fn whose(skill: &Skill) -> &str {
+/// Who may use a skill: everybody, or one user.
+fn audience(skill: &Skill) -> &str {
     match skill.path.split('/').collect::<Vec<_>>().as_slice() {
         ["users", user, ..] => user,
-        _ => "everybody",
+        _ => "all users",
     }
 }
 
 fn tokens(skill: &Skill, view: &SkillView<'_>) -> usize {
-    Counter::Estimate.get().count(&view.text(skill))
+    Tokenizer::Estimate.get().count(&view.text(skill))
 }

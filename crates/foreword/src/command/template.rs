@@ -1,13 +1,13 @@
-//! `foreword template`: the template that blueprint `template` builds from, in numbered versions. A template with
-//! problems is shown and not stored; looking never makes a database.
+//! `foreword template`: the versions of the template of blueprint `template`. An invalid template is reported and not
+//! stored; reading never creates a database.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use foreword_agent::stored_changes::{template_changed, template_version};
+use foreword_agent::prompt::stored_changes::{template_changed, template_version};
 use foreword_prompt::bracket::{DEFAULT_TEMPLATE, catalog};
 use foreword_prompt::text::with_thousands;
-use foreword_store::templates::{NewTemplate, Template};
+use foreword_store::templates::{NewTemplate, TemplateRecord};
 use foreword_workspace::document::DocumentError;
 use foreword_workspace::template_problems::{TemplateProblems, template_notes, template_problems};
 use foreword_workspace::workspace::Workspace;
@@ -18,22 +18,26 @@ use crate::failure::{Failure, Problem};
 use crate::output::table::{Align, Table};
 use crate::output::text_diff::changes;
 use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, problem_text, styled, when};
-use crate::stored::{Stored, author, damaged_or, fits_a_line, now};
+use crate::process_context::ProcessContext;
 use crate::text_input;
-use crate::world::World;
+use crate::workspace_store::{WorkspaceStore, author, check_history_text, now, unless_damaged};
 
-pub(crate) fn run(command: &TemplateCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    command: &TemplateCommand,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     match command {
-        TemplateCommand::Get { version } => get(*version, world, output),
-        TemplateCommand::Set(args) => set(args, world, output),
-        TemplateCommand::History => history(world, output),
+        TemplateCommand::Get { version } => get(*version, process, output),
+        TemplateCommand::Set(args) => set(args, process, output),
+        TemplateCommand::History => history(process, output),
         TemplateCommand::Variables => variables(output),
     }
 }
 
-fn get(version: Option<u64>, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
-    let stored = Stored::open_existing(&workspace, world)?;
+fn get(version: Option<u64>, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
+    let stored = WorkspaceStore::open_existing(&workspace, process)?;
     let found = match (stored, version) {
         (Some(stored), Some(version)) => Some(stored.wait(stored.store.template_version(version))?),
         (Some(stored), None) => stored.wait(stored.store.template())?,
@@ -48,12 +52,12 @@ fn get(version: Option<u64>, world: &World, output: &Output) -> Result<ExitCode,
         about["template"] = json!(text);
         output.json(&about)?;
     } else {
-        output.exactly(&text)?;
+        output.print_exact(&text)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The template that stands in until one is stored.
+/// The template used until one is stored.
 fn not_stored(workspace: &Workspace) -> Result<(Arc<str>, Value), Failure> {
     let snapshot = workspace.snapshot();
     match &snapshot.config.prompt.template_file {
@@ -73,16 +77,16 @@ fn nothing_stored(version: u64) -> Failure {
     )
 }
 
-fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
-    world.require_workspace()?;
+fn set(args: &TemplateSetArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
+    process.require_workspace()?;
     let config = Arc::clone(&workspace.snapshot().config);
     for words in args.author.iter().chain(&args.message) {
-        fits_a_line(words)?;
+        check_history_text(words)?;
     }
-    let input = text_input::read(&args.file, world)?;
+    let input = text_input::read(&args.file, process)?;
     let snapshot = workspace.snapshot();
-    let (place, dialect) = (workspace.place(), config.template_dialect());
+    let (place, dialect) = (workspace.dir(), config.template_dialect());
     let TemplateProblems { errors, warnings } =
         template_problems(&snapshot, place, &input.name, &input.text, dialect);
     show_warnings(&warnings, output);
@@ -95,13 +99,13 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
     if args.check {
         return checked(&warnings, output);
     }
-    let stored = Stored::open(&workspace, world)?;
-    let before = damaged_or(stored.wait(stored.store.template()), output)?;
+    let stored = WorkspaceStore::open(&workspace, process)?;
+    let before = unless_damaged(stored.wait(stored.store.template()), output)?;
     let new = NewTemplate {
         text: input.text.to_string(),
         author: args.author.clone().unwrap_or_else(|| author(&config)),
         message: args.message.clone(),
-        at: now(world),
+        at: now(process),
         expected: args.expect,
     };
     let template = stored.wait(stored.store.add_template(new))?;
@@ -115,7 +119,7 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
 fn show_warnings(warnings: &[DocumentError], output: &Output) {
     if !output.wants_json() {
         for warning in warnings {
-            output.say(&problem_text(&Problem::of_document(warning), &styled(YELLOW, "warning:")));
+            output.print_stderr(&problem_text(&Problem::of_document(warning), &styled(YELLOW, "warning:")));
         }
     }
 }
@@ -128,14 +132,14 @@ fn checked(warnings: &[DocumentError], output: &Output) -> Result<ExitCode, Fail
     if output.wants_json() {
         output.json(&json!({ "stored": false, "warnings": warnings_json(warnings) }))?;
     } else {
-        output.print("The template can be used. Nothing was stored.")?;
+        output.print("The template is valid. Nothing was stored.")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn report_set(
-    before: Option<&Template>,
-    template: &Template,
+    before: Option<&TemplateRecord>,
+    template: &TemplateRecord,
     warnings: &[DocumentError],
     output: &Output,
 ) -> Result<(), Failure> {
@@ -148,26 +152,29 @@ fn report_set(
         return output.json(&out);
     }
     if !is_new {
-        return output.print(&format!("This is version {} already. Nothing was stored.", template.version));
+        return output.print(&format!("This is already version {}. Nothing was stored.", template.version));
     }
     output.print(&format!("{} version {} of the template.", styled(GREEN, "Stored"), template.version))?;
     if let Some(before) = before {
         output.print(&changes(&before.text, &template.text))?;
     }
-    output.say(&styled(DIM, "New conversations use it; others go on with theirs until they are compacted."));
+    output.print_stderr(&styled(
+        DIM,
+        "New conversations use it; existing ones keep theirs until they are compacted.",
+    ));
     Ok(())
 }
 
-fn history(world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
-    let versions = match Stored::open_existing(&workspace, world)? {
+fn history(process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
+    let versions = match WorkspaceStore::open_existing(&workspace, process)? {
         Some(stored) => stored.wait(stored.store.template_history())?,
         None => Vec::new(),
     };
     if output.wants_json() {
         output.json(&json!({ "versions": versions.iter().map(template_version).collect::<Vec<_>>() }))?;
     } else if versions.is_empty() {
-        output.say("No template was stored yet. Store one with `foreword template set FILE`.");
+        output.print_stderr("No template stored yet. Store one with `foreword template set FILE`.");
     } else {
         let right = Align::Right;
         let mut table = Table::new(&[
@@ -203,7 +210,7 @@ fn variables(output: &Output) -> Result<ExitCode, Failure> {
             ]);
         }
         output.print(&table.render())?;
-        output.say(&styled(DIM, "Also: [if type:name] … [else] … [endif], and [if !type:name]."));
+        output.print_stderr(&styled(DIM, "Also: [if type:name] … [else] … [endif], and [if !type:name]."));
     }
     Ok(ExitCode::SUCCESS)
 }

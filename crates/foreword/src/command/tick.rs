@@ -1,11 +1,11 @@
-//! `foreword tick`: one beat of the agent's life, shown as it happens. A batch of the inbox if something waits, else a turn
+//! `foreword tick`: runs one turn and shows it. Answers a batch of the inbox if messages are pending, else runs a turn
 //! of the agent's own.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use foreword_agent::inbox::{Tick, Ticked};
+use foreword_agent::background::inbox::{Tick, TickOutcome};
 use foreword_core::id::InboxId;
 use foreword_prompt::untrusted::display_line;
 use serde_json::{Value, json};
@@ -15,63 +15,63 @@ use crate::chat::interrupts::Interrupts;
 use crate::chat::show::Show;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, counted, styled};
-use crate::running::Running;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::running_agent::RunningAgent;
 
-/// How often a sign of life is due.
-const SIGN_OF_LIFE: Duration = Duration::from_millis(250);
+/// How often the wait indicator is redrawn.
+const TICK_INTERVAL: Duration = Duration::from_millis(250);
 
-pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let running = Running::start(world)?;
+pub(crate) fn run(process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let running = RunningAgent::start(process)?;
     let result = beat(&running, output);
     running.stop();
     result
 }
 
-fn beat(running: &Running, output: &Output) -> Result<ExitCode, Failure> {
+fn beat(running: &RunningAgent, output: &Output) -> Result<ExitCode, Failure> {
     let Some(tick) = running.wait(running.agent.begin_tick()).map_err(Failure::from)? else {
-        tell(&Ticked::Busy, output)?;
+        tell(&TickOutcome::Busy, output)?;
         return Ok(ExitCode::SUCCESS);
     };
     if !output.wants_json() {
         let what = match tick.messages().len() {
-            0 => "nobody has written: a turn of the agent's own".to_owned(),
+            0 => "the inbox is empty: a turn of the agent's own".to_owned(),
             count => format!("answering {}", counted(count as u64, "message")),
         };
-        output.say(&styled(DIM, format!("{what}, in conversation {}", tick.conversation())));
+        output.print_stderr(&styled(DIM, format!("{what}, in conversation {}", tick.conversation())));
     }
     match running.wait(watch(running, &tick, output))? {
         Some(ticked) => {
             tell(&ticked, output)?;
-            Ok(if ticked.is_well() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+            Ok(if ticked.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(1) })
         }
         None => {
-            output.say("interrupted: nothing is lost, the next `foreword tick` goes on with it");
+            output.print_stderr("interrupted: the next `foreword tick` resumes it");
             Ok(ExitCode::from(1))
         }
     }
 }
 
-/// Shows what happens until it has ended. `None` if somebody pressed Ctrl-C.
-async fn watch(running: &Running, tick: &Tick, output: &Output) -> Result<Option<Ticked>, Failure> {
+/// Shows progress until the turn has ended. `None` after Ctrl-C.
+async fn watch(running: &RunningAgent, tick: &Tick, output: &Output) -> Result<Option<TickOutcome>, Failure> {
     let mut interrupts = Interrupts::listen().map_err(|error| {
         Failure::failed(format!("can't listen for Ctrl-C: {error}"), "check the operating system's limits")
     })?;
     let (mut show, mut next) = (Show::new(output), tick.receipt.from);
     let (feed, session) = (&tick.receipt.feed, tick.conversation().as_str());
     let mut ending = std::pin::pin!(running.agent.end_tick(tick));
-    let mut sign = tokio::time::interval(SIGN_OF_LIFE);
+    let mut sign = tokio::time::interval(TICK_INTERVAL);
     let mut ended = None;
     loop {
-        // What was told before the end is shown before it.
+        // Shows all progress before the end.
         if ended.is_some() && next >= feed.next() {
-            show.settle();
+            show.finish_line();
             return Ok(ended);
         }
         tokio::select! {
             biased;
             () = interrupts.next() => {
-                show.settle();
+                show.finish_line();
                 return Ok(None);
             }
             batch = feed.read(next) => {
@@ -90,36 +90,36 @@ async fn watch(running: &Running, tick: &Tick, output: &Output) -> Result<Option
     }
 }
 
-fn tell(ticked: &Ticked, output: &Output) -> Result<(), Failure> {
+fn tell(ticked: &TickOutcome, output: &Output) -> Result<(), Failure> {
     if output.wants_json() {
-        // One object a line, as everything before it.
+        // One object per line, like the progress.
         return output.print(&ticked_json(ticked).to_string());
     }
     match ticked {
-        Ticked::Busy => output.print("A turn of the agent's own is under way already."),
-        Ticked::Alone { turn, error: None, .. } => output.print(&format!("Done in turn {turn}.")),
-        Ticked::Alone { error: Some(error), .. } => {
+        TickOutcome::Busy => output.print("A turn of the agent's own is already running."),
+        TickOutcome::Alone { turn, error: None, .. } => output.print(&format!("Done in turn {turn}.")),
+        TickOutcome::Alone { error: Some(error), .. } => {
             output.print(&format!("The turn failed: {}.", display_line(error, 500)))
         }
-        Ticked::Inbox { messages, turn, error: None, replies, unanswered, .. } => {
+        TickOutcome::Inbox { messages, turn, error: None, replies, unanswered, .. } => {
             let to: BTreeSet<_> = replies.iter().map(|reply| &reply.recipient).collect();
             let dealt_with = messages.len().saturating_sub(unanswered.len());
             let (messages, answers) =
                 (counted(dealt_with as u64, "message"), counted(replies.len() as u64, "answer"));
             let people = counted(to.len() as u64, "sender");
-            output.print(&format!("{messages} dealt with in turn {turn}: {answers} to {people}."))?;
+            output.print(&format!("{messages} handled in turn {turn}: {answers} to {people}."))?;
             if !unanswered.is_empty() {
                 let pending = counted(unanswered.len() as u64, "message");
                 output.print(&format!("{pending} pending without a reply: see `foreword inbox list`."))?;
             }
-            output.say(&styled(DIM, "`foreword outbox list` shows what is to be delivered."));
+            output.print_stderr(&styled(DIM, "See `foreword outbox list` for undelivered answers."));
             Ok(())
         }
-        Ticked::Inbox { messages, error: Some(error), set_aside, .. } => {
+        TickOutcome::Inbox { messages, error: Some(error), set_aside, .. } => {
             let count = counted(messages.len() as u64, "message");
             let waits = match set_aside.len() {
-                0 if messages.len() == 1 => format!("{count} waits for another turn"),
-                0 => format!("{count} wait for another turn"),
+                0 if messages.len() == 1 => format!("{count} stays pending"),
+                0 => format!("{count} stay pending"),
                 aside => format!(
                     "{} set aside: see `foreword inbox list --set-aside`",
                     counted(aside as u64, "message")
@@ -130,15 +130,15 @@ fn tell(ticked: &Ticked, output: &Output) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn ticked_json(ticked: &Ticked) -> Value {
+pub(super) fn ticked_json(ticked: &TickOutcome) -> Value {
     let ids = |messages: &[InboxId]| json!(messages);
     match ticked {
-        Ticked::Busy => json!({ "type": "ticked", "what": "busy" }),
-        Ticked::Alone { conversation, turn, state, error, .. } => json!({
+        TickOutcome::Busy => json!({ "type": "ticked", "what": "busy" }),
+        TickOutcome::Alone { conversation, turn, state, error, .. } => json!({
             "type": "ticked", "what": "alone", "sessionId": conversation, "turn": turn, "outcome": state.as_str(),
             "error": error,
         }),
-        Ticked::Inbox { conversation, messages, turn, state, error, replies, set_aside, unanswered } => {
+        TickOutcome::Inbox { conversation, messages, turn, state, error, replies, set_aside, unanswered } => {
             json!({
                 "type": "ticked", "what": "inbox", "sessionId": conversation, "turn": turn, "outcome": state.as_str(),
                 "error": error, "messages": ids(messages), "set_aside": ids(set_aside), "unanswered": ids(unanswered),

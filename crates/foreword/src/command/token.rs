@@ -1,4 +1,4 @@
-//! `foreword token`: what opens the HTTP interface. A token is printed when it is made, and never again.
+//! `foreword token`: API tokens for the HTTP interface. A token is printed only when it is created.
 
 mod list;
 mod revoke;
@@ -6,9 +6,9 @@ mod revoke;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use foreword_agent::surroundings::{Machine, Surroundings};
+use foreword_agent::clock_and_rng::{ClockAndRng, Machine};
 use foreword_core::api_token::TokenLimits;
-use foreword_server::auth::issuing::{BadWish, TokenWish};
+use foreword_server::auth::token_spec::{TokenSpec, TokenSpecError};
 use foreword_server::error::ServerError;
 use foreword_store::tokens::ApiToken;
 use foreword_workspace::workspace::Workspace;
@@ -17,27 +17,36 @@ use serde_json::{Value, json};
 use crate::cli::tokens::{CreateArgs, TokenCommand};
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, GREEN, Output, styled};
-use crate::stored::Stored;
+use crate::process_context::ProcessContext;
 use crate::token_use;
-use crate::world::World;
+use crate::workspace_store::WorkspaceStore;
 
-pub(crate) fn run(command: &TokenCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
+pub(crate) fn run(
+    command: &TokenCommand,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
     match command {
-        TokenCommand::Create(args) => create(args, &workspace, world, output)?,
-        TokenCommand::List => list::run(&workspace, world, output)?,
-        TokenCommand::Revoke { token } => revoke::run(token, &workspace, world, output)?,
+        TokenCommand::Create(args) => create(args, &workspace, process, output)?,
+        TokenCommand::List => list::run(&workspace, process, output)?,
+        TokenCommand::Revoke { token } => revoke::run(token, &workspace, process, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn create(args: &CreateArgs, workspace: &Workspace, world: &World, output: &Output) -> Result<(), Failure> {
+fn create(
+    args: &CreateArgs,
+    workspace: &Workspace,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<(), Failure> {
     let config = Arc::clone(&workspace.snapshot().config);
-    // What is refused makes no database.
-    let grant = wish(args).granted(&config, &world.now).map_err(|bad| refused(&bad))?;
-    let stored = Stored::open(workspace, world)?;
-    let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
-    let issued = stored.wait(grant.issue(&stored.store, &surroundings));
+    // A rejected token creates no database.
+    let grant = wish(args).grant(&config, &process.now).map_err(|bad| refused(&bad))?;
+    let stored = WorkspaceStore::open(workspace, process)?;
+    let clock_and_rng: Arc<dyn ClockAndRng> = Arc::new(Machine);
+    let issued = stored.wait(grant.issue(&stored.store, &clock_and_rng));
     let (token, credential) = issued.map_err(failure)?;
     if output.wants_json() {
         let mut out = token_json(&token);
@@ -46,18 +55,18 @@ fn create(args: &CreateArgs, workspace: &Workspace, world: &World, output: &Outp
     }
     output.print(credential.reveal())?;
     let url = token_use::url(config.server.listen, &config.server);
-    let made = format!("{} token {}", styled(GREEN, "Made"), styled(BOLD, &token.name));
+    let made = format!("{} token {}", styled(GREEN, "Created"), styled(BOLD, &token.name));
     let id = styled(DIM, format!("({})", token.id));
-    output.say(&format!("{made} {id}. {}", token_use::opens(&token, &config)));
-    output.say(
-        "It is shown this once: only its hash is kept. As FOREWORD_TOKEN in the environment it is used so:",
+    output.print_stderr(&format!("{made} {id}. {}", token_use::access_text(&token, &config)));
+    output.print_stderr(
+        "It is shown only once, since only its hash is stored. With the token as FOREWORD_TOKEN in the environment:",
     );
-    output.say(&token_use::lines(&token, &url));
+    output.print_stderr(&token_use::examples(&token, &url));
     Ok(())
 }
 
-fn wish(args: &CreateArgs) -> TokenWish {
-    TokenWish {
+fn wish(args: &CreateArgs) -> TokenSpec {
+    TokenSpec {
         name: args.name.clone(),
         user: args.user.clone(),
         scopes: args.scope.iter().copied().collect(),
@@ -72,25 +81,25 @@ fn wish(args: &CreateArgs) -> TokenWish {
     }
 }
 
-pub(super) fn refused(bad: &BadWish) -> Failure {
+pub(super) fn refused(bad: &TokenSpecError) -> Failure {
     Failure::usage(bad.to_string(), bad.help())
 }
 
 pub(super) fn failure(error: ServerError) -> Failure {
     match error {
-        ServerError::Store(error) => Failure::Stored(error),
+        ServerError::Store(error) => Failure::Store(error),
         other => Failure::failed(other.to_string(), other.help()),
     }
 }
 
 fn token_json(token: &ApiToken) -> Value {
     json!({
-        "id": token.id, "name": token.name, "user": token.user, "scopes": words(token), "mode": token.mode.map(|mode| mode.as_str()),
+        "id": token.id, "name": token.name, "user": token.user, "scopes": scope_names(token), "mode": token.mode.map(|mode| mode.as_str()),
         "created_at": token.created_at, "last_used_at": token.last_used_at,
         "expires_at": token.validity.expires_at, "revoked_at": token.validity.revoked_at, "limits": token.limits,
     })
 }
 
-fn words(token: &ApiToken) -> Vec<&'static str> {
+fn scope_names(token: &ApiToken) -> Vec<&'static str> {
     token.scopes.iter().map(|scope| scope.as_str()).collect()
 }

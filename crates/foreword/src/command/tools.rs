@@ -1,4 +1,5 @@
-//! `foreword tools`: the tools there are, those of servers included. The servers are started for the answer, and ended with it.
+//! `foreword tools`: all tools, including those of MCP servers. The servers are started for this command and stopped
+//! afterwards.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -16,14 +17,14 @@ use serde_json::{Value, json};
 
 use crate::cli::tools::{ToolsArgs, ToolsCommand};
 use crate::failure::Failure;
+use crate::mcp_servers::{self, McpStartup};
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, counted, styled};
-use crate::stored::runtime;
-use crate::tool_servers::{self, ToolServers};
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::runtime;
 
-pub(crate) fn run(args: &ToolsArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let found = Found::look(world)?;
+pub(crate) fn run(args: &ToolsArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let found = ToolList::read(process)?;
     match &args.command {
         None | Some(ToolsCommand::List) => found.list(output)?,
         Some(ToolsCommand::Servers) => return found.servers(output),
@@ -32,21 +33,19 @@ pub(crate) fn run(args: &ToolsArgs, world: &World, output: &Output) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// What there is.
-struct Found {
+struct ToolList {
     config: Arc<Config>,
     outside: Arc<OutsideTools>,
     reports: Vec<ServerReport>,
 }
 
-impl Found {
-    fn look(world: &World) -> Result<Self, Failure> {
-        let workspace = world.open()?;
+impl ToolList {
+    fn read(process: &ProcessContext) -> Result<Self, Failure> {
+        let workspace = process.open()?;
         let config = Arc::clone(&workspace.snapshot().config);
         let runtime = runtime()?;
         let (outside, reports) = runtime.block_on(async {
-            let servers: Arc<Servers> =
-                tool_servers::start(&workspace, ToolServers::Started, Arc::new(|_| ()));
+            let servers: Arc<Servers> = mcp_servers::start(&workspace, McpStartup::Start, Arc::new(|_| ()));
             servers.settled().await;
             let found = (servers.now(), servers.reports());
             servers.stop().await;
@@ -55,7 +54,7 @@ impl Found {
         Ok(Self { config, outside, reports })
     }
 
-    /// All tools, those of the program first.
+    /// All tools, built-in ones first.
     fn all(&self) -> Vec<ToolSpec> {
         self.config.tools_at(Trust::Full, &self.outside.specs)
     }
@@ -93,25 +92,25 @@ impl Found {
         output.print(&table.render())?;
         for report in self.reports.iter().filter(|report| report.state != ServerState::Ready) {
             let state = state(&report.state);
-            output.warn(&format!("the tools of `{}` are not among them: {state}", report.name));
+            output.warn(&format!("the tools of `{}` are missing: {state}", report.name));
         }
-        for name in self.named_in_vain() {
+        for name in self.unmatched_names() {
             output
-                .warn(&format!("the configuration has a rule for `{name}`, which its server does not offer"));
+                .warn(&format!("the configuration has a rule for `{name}`, but its server has no such tool"));
         }
         Ok(())
     }
 
-    /// Names in the configuration, of whichever agent, that stand for no tool of a server that is there: a typing mistake there
-    /// would switch nothing off.
-    fn named_in_vain(&self) -> BTreeSet<&ToolName> {
+    /// Tool names in any agent's configuration that match no tool of a running server: a misspelt name would disable
+    /// nothing.
+    fn unmatched_names(&self) -> BTreeSet<&ToolName> {
         let is_there = |name: &ToolName| {
             let server = name.as_str().split_once(SEPARATOR).map(|(server, _)| server);
             self.reports
                 .iter()
                 .any(|report| Some(&*report.name) == server && report.state == ServerState::Ready)
         };
-        let all = self.config.everybody().flat_map(|config| config.tool_rules.names());
+        let all = self.config.all_agents().flat_map(|config| config.tool_rules.names());
         all.filter(|name| is_there(name) && !self.outside.specs.iter().any(|tool| name.covers(&tool.name)))
             .collect()
     }
@@ -122,9 +121,10 @@ impl Found {
             let near = did_you_mean(name, all.iter().map(|tool| tool.name.as_str()));
             let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "`foreword tools` lists all there are, `foreword tools servers` what is wrong with a server".to_owned(),
+                None => "see `foreword tools` for all tools, and `foreword tools servers` for the servers"
+                    .to_owned(),
             };
-            return Err(Failure::failed(format!("there is no tool `{}`", name.escape_debug()), hint));
+            return Err(Failure::failed(format!("unknown tool `{}`", name.escape_debug()), hint));
         };
         if output.wants_json() {
             return output.json(&self.json(tool));
@@ -139,7 +139,7 @@ impl Found {
         output.print(&format!("{head}\n\n{}\n\n{schema}", tool.description))
     }
 
-    /// Fails if one of the servers does, so that a script can ask.
+    /// Fails if a server fails, so that scripts can check the exit code.
     fn servers(&self, output: &Output) -> Result<ExitCode, Failure> {
         let all_ready = self.reports.iter().all(|report| report.state == ServerState::Ready);
         let code = if all_ready { ExitCode::SUCCESS } else { ExitCode::from(1) };
@@ -148,7 +148,7 @@ impl Found {
             return Ok(code);
         }
         if self.reports.is_empty() {
-            output.say(&styled(DIM, "No servers are configured; see `tools.mcp` in docs/mcp.md."));
+            output.print_stderr(&styled(DIM, "No servers are configured; see `tools.mcp` in docs/mcp.md."));
         } else {
             let parts: Vec<String> = self.reports.iter().map(described).collect();
             output.print(&parts.join("\n\n"))?;
@@ -163,10 +163,10 @@ fn source(tool: &ToolSpec) -> &str {
 
 fn state(state: &ServerState) -> String {
     match state {
-        ServerState::Starting => "it is being started".to_owned(),
+        ServerState::Starting => "starting".to_owned(),
         ServerState::Ready => "ready".to_owned(),
         ServerState::Failing { why, .. } => why.clone(),
-        ServerState::Stopped => "it has ended".to_owned(),
+        ServerState::Stopped => "ended".to_owned(),
     }
 }
 

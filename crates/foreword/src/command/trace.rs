@@ -1,12 +1,12 @@
-//! `foreword trace`: one turn, or one proxied request, as the tree it happened in, with bars for the time. The same record the tool
-//! `foreword_trace` tells from.
+//! `foreword trace`: one turn or one proxied request as a tree of spans with bars. The tool `foreword_trace` uses the
+//! same data.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use foreword_agent::request_trace::RequestTrace;
-use foreword_agent::turn_trace::{LAST, Totals, TurnFound, TurnTrace};
-use foreword_agent::viewer::Viewer;
+use foreword_agent::reports::request_trace::RequestTrace;
+use foreword_agent::reports::turn_trace::{LAST, Totals, TurnFound, TurnTrace};
+use foreword_agent::reports::viewer::Viewer;
 use foreword_core::id::TurnId;
 use foreword_core::span_tree::SpanTree;
 use foreword_prompt::text::with_thousands;
@@ -17,47 +17,48 @@ use serde_json::{Value, json};
 
 use crate::cli::observe::TraceArgs;
 use crate::failure::Failure;
-use crate::looking::Looker;
 use crate::output::span_bars::{draw, duration};
 use crate::output::{BOLD, DIM, Output, RED, columns, counted, styled};
-use crate::stored::Stored;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::viewer::ViewerIdentity;
+use crate::workspace_store::WorkspaceStore;
 
-/// How much of a text that others wrote is shown.
 const ERROR_CHARS: usize = 300;
 
-pub(crate) fn run(args: &TraceArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = world.open()?;
-    let looker = Looker::of(&args.look, &workspace, world, output)?;
-    let Some(stored) = Stored::open_existing(&workspace, world)? else { return Err(none(&args.turn)) };
-    let viewer = looker.viewer(&stored.store, world);
-    let (zone, wants_json) = (world.now.time_zone(), output.wants_json());
+pub(crate) fn run(args: &TraceArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = process.open()?;
+    let identity = ViewerIdentity::of(&args.look, &workspace, process, output)?;
+    let Some(stored) = WorkspaceStore::open_existing(&workspace, process)? else {
+        return Err(none(&args.turn));
+    };
+    let viewer = identity.viewer(&stored.store, process);
+    let (zone, wants_json) = (process.now.time_zone(), output.wants_json());
     match stored.wait(find(&viewer, args.turn.trim()))? {
-        Found::Turn(trace) if wants_json => output.json(&as_json(&trace, viewer.trust))?,
-        Found::Turn(trace) => output.print(&text(&trace, viewer.trust, zone))?,
-        Found::Request(request) if wants_json => output.json(&request_json(&request, viewer.trust))?,
-        Found::Request(request) => output.print(&request_text(&request, viewer.trust, zone))?,
+        TraceTarget::Turn(trace) if wants_json => output.json(&as_json(&trace, viewer.trust))?,
+        TraceTarget::Turn(trace) => output.print(&text(&trace, viewer.trust, zone))?,
+        TraceTarget::Request(request) if wants_json => output.json(&request_json(&request, viewer.trust))?,
+        TraceTarget::Request(request) => output.print(&request_text(&request, viewer.trust, zone))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-enum Found {
+enum TraceTarget {
     Turn(Box<TurnTrace>),
     Request(Box<RequestTrace>),
 }
 
-/// The turn or the proxied request that `word` means.
-async fn find(viewer: &Viewer, word: &str) -> Result<Found, Failure> {
+/// The turn or the proxied request that `word` refers to.
+async fn find(viewer: &Viewer, word: &str) -> Result<TraceTarget, Failure> {
     match TurnTrace::named(viewer, word).await? {
-        TurnFound::One(trace) => Ok(Found::Turn(trace)),
-        TurnFound::Request(request) => Ok(Found::Request(request)),
+        TurnFound::One(trace) => Ok(TraceTarget::Turn(trace)),
+        TurnFound::Request(request) => Ok(TraceTarget::Request(request)),
         TurnFound::None => Err(none(word)),
         TurnFound::Several { ids, count, or_more } => {
             let ids: Vec<&str> = ids.iter().map(TurnId::as_str).collect();
             let or_more = if or_more { " or more" } else { "" };
             Err(Failure::failed(
-                format!("{count}{or_more} turns begin with `{}`", display_line(word, 80)),
-                format!("write more of it: {}", ids.join(", ")),
+                format!("{count}{or_more} turn ids start with `{}`", display_line(word, 80)),
+                format!("use a longer prefix: {}", ids.join(", ")),
             ))
         }
     }
@@ -66,8 +67,8 @@ async fn find(viewer: &Viewer, word: &str) -> Result<Found, Failure> {
 fn none(word: &str) -> Failure {
     let help = "`foreword logs --type turn_started` lists turns; `last` is the newest";
     match word {
-        LAST => Failure::failed("there is no turn yet", "`foreword chat` begins a conversation"),
-        word => Failure::failed(format!("there is no turn `{}`", display_line(word, 80)), help),
+        LAST => Failure::failed("no turns yet", "start a conversation with `foreword chat`"),
+        word => Failure::failed(format!("unknown turn `{}`", display_line(word, 80)), help),
     }
 }
 
@@ -119,7 +120,7 @@ fn request_text(request: &RequestTrace, trust: Trust, zone: &TimeZone) -> String
     lines.join("\n")
 }
 
-/// Why a request failed may name the provider's address: only the owner reads it.
+/// The error may contain the provider's address: only the owner sees it.
 fn request_error(request: &RequestTrace, trust: Trust) -> Option<&str> {
     request.error().filter(|_| trust.permits(Trust::Full))
 }
@@ -146,11 +147,11 @@ fn failed(error: &str) -> String {
 fn spans(tree: Option<&SpanTree>) -> Vec<String> {
     match tree {
         Some(tree) => draw(tree, io::stdout().is_terminal().then(columns)),
-        None => vec![styled(DIM, "its events are gone: they are kept for `events.retention_days`")],
+        None => vec![styled(DIM, "its events were deleted after `events.retention_days`")],
     }
 }
 
-/// The same keys as a turn's; what a proxied request does not have is `null`.
+/// The same keys as for a turn; those that do not apply are `null`.
 fn request_json(request: &RequestTrace, trust: Trust) -> Value {
     let (totals, tree) = (request.totals(), request.tree());
     json!({

@@ -1,7 +1,7 @@
-//! `foreword workflows`: what there is, running it, and what was run. Names and outputs may come from outside: they are
-//! shown escaped, or without what would command the terminal.
+//! `foreword workflows`: lists, shows and runs workflows, and shows past runs. Names and outputs may be untrusted: they
+//! are escaped, or printed without terminal control sequences.
 
-mod past;
+mod history;
 mod run;
 mod watch;
 
@@ -16,18 +16,22 @@ use crate::cli::workflows::{WorkflowsArgs, WorkflowsCommand};
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, Output, styled};
-use crate::world::World;
+use crate::process_context::ProcessContext;
 
-pub(crate) fn run(args: &WorkflowsArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    args: &WorkflowsArgs,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     match &args.command {
-        None | Some(WorkflowsCommand::List) => list(&world.open()?, output)?,
-        Some(WorkflowsCommand::Show { name }) => show(&world.open()?, name, output)?,
-        Some(WorkflowsCommand::Run(args)) => return run::run(args, world, output),
-        Some(WorkflowsCommand::Resume(args)) => return run::resume(args, world, output),
+        None | Some(WorkflowsCommand::List) => list(&process.open()?, output)?,
+        Some(WorkflowsCommand::Show { name }) => show(&process.open()?, name, output)?,
+        Some(WorkflowsCommand::Run(args)) => return run::run(args, process, output),
+        Some(WorkflowsCommand::Resume(args)) => return run::resume(args, process, output),
         Some(WorkflowsCommand::Runs { name, limit }) => {
-            past::runs(name.as_deref(), *limit, world, output)?;
+            history::runs(name.as_deref(), *limit, process, output)?;
         }
-        Some(WorkflowsCommand::Status { run }) => past::status(run, world, output)?,
+        Some(WorkflowsCommand::Status { run }) => history::status(run, process, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -43,11 +47,11 @@ fn list(workspace: &Workspace, output: &Output) -> Result<(), Failure> {
         output.warn(&format!("{} can't be used: see `foreword check`", files(loaded.problems.len())));
     }
     if loaded.items.is_empty() {
-        output.say("There are no workflows: write one to workflows/NAME.yaml.");
+        output.print_stderr("No workflows: add one as workflows/NAME.yaml.");
         return Ok(());
     }
     let left = Align::Left;
-    let mut table = Table::new(&[("workflow", left), ("parameters", left), ("what it is for", left)]);
+    let mut table = Table::new(&[("workflow", left), ("parameters", left), ("description", left)]);
     for workflow in &loaded.items {
         let parameters = match workflow.signature().join(", ") {
             none if none.is_empty() => styled(DIM, "none"),
@@ -75,7 +79,7 @@ fn show(workspace: &Workspace, name: &str, output: &Output) -> Result<(), Failur
         styled(DIM, &workflow.path)
     );
     if let Some(trust) = workflow.trust {
-        out.push_str(&format!("\nfor whoever is trusted with `{trust}`"));
+        out.push_str(&format!("\nneeds trust `{trust}`"));
     }
     for parameter in &workflow.parameters {
         out.push_str(&format!("\n  {}", parameter_line(parameter)));
@@ -96,20 +100,19 @@ fn show(workspace: &Workspace, name: &str, output: &Output) -> Result<(), Failur
     output.print(&out)
 }
 
-/// The workflow called `name`.
 fn named<'a>(all: &'a [Workflow], name: &str) -> Result<&'a Workflow, Failure> {
     all.iter().find(|workflow| workflow.name == name).ok_or_else(|| {
         let near = did_you_mean(name, all.iter().map(|workflow| workflow.name.as_str()));
         let help = near
             .map_or_else(|| "see `foreword workflows`".to_owned(), |near| format!("did you mean `{near}`?"));
-        Failure::failed(format!("there is no workflow `{}`", name.escape_debug()), help)
+        Failure::failed(format!("unknown workflow `{}`", name.escape_debug()), help)
     })
 }
 
 fn parameter_line(parameter: &WorkflowParameter) -> String {
     let need = match (&parameter.default, parameter.required) {
         (_, true) => ", required".to_owned(),
-        (Some(default), false) => format!(", {default} if left out"),
+        (Some(default), false) => format!(", {default} by default"),
         (None, false) => String::new(),
     };
     let about = if parameter.description.is_empty() { "" } else { ": " };

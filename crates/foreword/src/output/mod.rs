@@ -1,4 +1,4 @@
-//! How the program speaks: data on standard output, talk on standard error, colour only on a terminal.
+//! Printing: data goes to standard output, messages to standard error, colour only to a terminal.
 
 pub(crate) mod chart;
 pub(crate) mod progress;
@@ -28,12 +28,12 @@ pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 pub(crate) const BLUE: Style = AnsiColor::Blue.on_default();
 pub(crate) const MAGENTA: Style = AnsiColor::Magenta.on_default();
 
-/// `text` in `style`; the stream drops the colour where nobody would see it.
+/// `text` in `style`; the stream removes colour if it is not a terminal.
 pub(crate) fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// So many of something, such as `1 event` or `2,000 events`.
+/// A count with its noun, such as `1 event` or `2,000 events`.
 pub(crate) fn counted(number: u64, what: &str) -> String {
     let plural = match number {
         1 => "",
@@ -43,18 +43,18 @@ pub(crate) fn counted(number: u64, what: &str) -> String {
     format!("{} {what}{plural}", with_thousands(usize::try_from(number).unwrap_or(usize::MAX)))
 }
 
-/// A time as people read it: to the second, in UTC.
+/// A time in UTC, to the second.
 pub(crate) fn when(at: Timestamp) -> String {
     let text = at.to_string();
     format!("{}Z", text.get(..19).unwrap_or(&text).replace('T', " "))
 }
 
-/// How wide lines on standard output may be.
+/// The width of standard output.
 pub(crate) fn columns() -> usize {
     terminal_size_of(std::io::stdout()).map_or(100, |(Width(columns), _)| usize::from(columns).max(40))
 }
 
-/// Where a command prints.
+/// Prints a command's output.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: bool,
@@ -69,39 +69,39 @@ impl Output {
         self.json
     }
 
-    /// Bytes as they are, with a line end added only for a person's eyes.
-    pub(crate) fn exactly(&self, text: &str) -> Result<(), Failure> {
+    /// Prints `text` unchanged; a terminal gets a final line break.
+    pub(crate) fn print_exact(&self, text: &str) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         let newline = if out.is_terminal() && !text.ends_with('\n') { "\n" } else { "" };
-        finished(
+        ignore_broken_pipe(
             out.write_all(text.as_bytes())
                 .and_then(|()| out.write_all(newline.as_bytes()))
                 .and_then(|()| out.flush()),
         )
     }
 
-    /// Text for people.
+    /// Prints a line to standard output.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         let mut out = anstream::stdout().lock();
-        finished(writeln!(out, "{text}").and_then(|()| out.flush()))
+        ignore_broken_pipe(writeln!(out, "{text}").and_then(|()| out.flush()))
     }
 
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
         match serde_json::to_string_pretty(value) {
             Ok(text) => self.print(&text),
-            Err(error) => Err(Failure::failed(format!("can't write JSON: {error}"), "report this")),
+            Err(error) => Err(Failure::failed(format!("can't write JSON: {error}"), "report this bug")),
         }
     }
 
-    /// Talk.
-    pub(crate) fn say(&self, text: &str) {
-        // Nobody to tell when standard error is gone.
+    /// Prints a line to standard error.
+    pub(crate) fn print_stderr(&self, text: &str) {
+        // If standard error is closed, the message can't be shown anywhere.
         let _ = writeln!(anstream::stderr().lock(), "{text}");
     }
 
     pub(crate) fn warn(&self, message: &str) {
         if !self.json {
-            self.say(&format!("{} {message}", styled(YELLOW, "warning:")));
+            self.print_stderr(&format!("{} {message}", styled(YELLOW, "warning:")));
         }
     }
 
@@ -109,15 +109,15 @@ impl Output {
         let problems = failure.problems();
         if self.json {
             let all: Vec<Value> = problems.iter().map(Problem::json).collect();
-            return self.say(&format!("{:#}", json!({ "error": all.first(), "problems": all })));
+            return self.print_stderr(&format!("{:#}", json!({ "error": all.first(), "problems": all })));
         }
         for problem in &problems {
-            self.say(&problem_text(problem, &styled(RED, "error:")));
+            self.print_stderr(&problem_text(problem, &styled(RED, "error:")));
         }
     }
 }
 
-/// A problem with its place, its line and the way out.
+/// A problem with its location, source line and help.
 pub(crate) fn problem_text(problem: &Problem, severity: &str) -> String {
     let mut out = format!("{severity} {}", styled(BOLD, &problem.message));
     if let Some((file, line, column)) = &problem.place {
@@ -134,8 +134,8 @@ pub(crate) fn problem_text(problem: &Problem, severity: &str) -> String {
     out
 }
 
-/// A reader that has seen enough is no failure.
-fn finished(result: std::io::Result<()>) -> Result<(), Failure> {
+/// A closed pipe, such as of `head`, is not a failure.
+fn ignore_broken_pipe(result: std::io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::failed(format!("can't write: {error}"), "is the disk full?"))

@@ -1,4 +1,4 @@
-//! A tree of spans as people see it: what was part of what, when, for how long, and what came of it. One line each.
+//! Draws a tree of spans: one line each with its parent, start, duration and details.
 
 use anstyle::Style;
 use foreword_core::event::{Event, EventType, Level};
@@ -10,24 +10,24 @@ use serde_json::Value;
 
 use super::{BLUE, CYAN, DIM, MAGENTA, RED, YELLOW, styled};
 
-/// The narrowest and the widest bars.
+/// The minimum and maximum width of a bar.
 const BARS: (usize, usize) = (16, 48);
-/// How much of a name, and of an error, is shown.
+/// The maximum lengths of a name and of an error.
 const NAME_CHARS: usize = 60;
 const ERROR_CHARS: usize = 200;
-/// How many values of the metadata are shown.
-const MOST_VALUES: usize = 8;
-/// What everybody knows already, or stands elsewhere on the line.
-const SAID_ELSEWHERE: [&str; 8] =
+/// The maximum number of metadata values.
+const MAX_VALUES: usize = 8;
+/// Metadata keys that are not shown: uninformative, or shown elsewhere on the line.
+const OMITTED_KEYS: [&str; 8] =
     ["provider", "delayMs", "totalTokens", "call", "isError", "requestId", "estimatedTokens", "messageCount"];
 
-/// The lines of a tree. Where they must not be longer than `width`, the ends go.
+/// The lines of a tree, truncated to `width`.
 pub(crate) fn draw(tree: &SpanTree, width: Option<usize>) -> Vec<String> {
     let mut rows = Vec::new();
     collect(&tree.spans, "", true, &mut rows);
     let names = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let bars = (width.unwrap_or(100) / 3).clamp(BARS.0, BARS.1);
-    rows.iter().map(|row| row.line((names, bars), tree.duration_ms, width)).collect()
+    rows.iter().map(|row| row.line(names, bars, tree.duration_ms, width)).collect()
 }
 
 struct Row<'a> {
@@ -49,19 +49,19 @@ fn collect<'a>(spans: &'a [Span], above: &str, is_top: bool, rows: &mut Vec<Row<
 }
 
 impl Row<'_> {
-    fn line(&self, (names, bars): (usize, usize), whole_ms: u64, width: Option<usize>) -> String {
+    fn line(&self, names: usize, bars: usize, whole_ms: u64, width: Option<usize>) -> String {
         let (style, bar) = (style(self.span), bar(self.span, whole_ms, bars));
         let took = duration(self.span.duration_ms);
         let room = width.map(|width| width.saturating_sub(names + bars + 9 + 6));
-        let told = told(self.span);
-        let told = match room {
-            Some(room) if told.chars().count() > room => {
-                format!("{}…", told.chars().take(room.saturating_sub(1)).collect::<String>())
+        let details = details(self.span);
+        let details = match room {
+            Some(room) if details.chars().count() > room => {
+                format!("{}…", details.chars().take(room.saturating_sub(1)).collect::<String>())
             }
-            _ => told,
+            _ => details,
         };
         let name = format!("{}{}", self.name, " ".repeat(names - self.name.chars().count().min(names)));
-        format!("{name}  {}  {took:>9}  {told}", styled(style, bar)).trim_end().to_owned()
+        format!("{name}  {}  {took:>9}  {details}", styled(style, bar)).trim_end().to_owned()
     }
 }
 
@@ -80,7 +80,7 @@ fn style(span: &Span) -> Style {
     }
 }
 
-/// When it was, on a line of `columns`.
+/// A bar at the span's position on a line of `columns`.
 fn bar(span: &Span, whole_ms: u64, columns: usize) -> String {
     let whole = whole_ms.max(1) as f64;
     let at = |ms: u64| ((ms as f64 / whole) * columns as f64).round() as usize;
@@ -88,7 +88,7 @@ fn bar(span: &Span, whole_ms: u64, columns: usize) -> String {
     let length = at(span.offset_ms.saturating_add(span.duration_ms)).min(columns).saturating_sub(start);
     let piece = match (span.is_wait(), length) {
         (true, _) => "┄".repeat(length.max(1)),
-        // Too short to have a length here; it was there all the same.
+        // Shorter than one column.
         (false, 0) => "╸".to_owned(),
         (false, length) => "━".repeat(length),
     };
@@ -96,7 +96,7 @@ fn bar(span: &Span, whole_ms: u64, columns: usize) -> String {
     format!("{}{piece}{}", " ".repeat(start), " ".repeat(behind))
 }
 
-/// A length of time as people say it.
+/// A human-readable duration.
 pub(crate) fn duration(ms: u64) -> String {
     match ms {
         0..=999 => format!("{ms} ms"),
@@ -105,8 +105,8 @@ pub(crate) fn duration(ms: u64) -> String {
     }
 }
 
-/// What came of it: amounts, what else is known, and what went wrong.
-fn told(span: &Span) -> String {
+/// A span's token counts, cost, metadata and errors.
+fn details(span: &Span) -> String {
     let Some(last) = span.events.last() else { return String::new() };
     let mut pieces = amounts(&last.event);
     for stored in &span.events {
@@ -130,10 +130,10 @@ fn amounts(event: &Event) -> Vec<String> {
     out
 }
 
-/// The metadata: names and numbers as they are, lists by their lengths.
+/// The metadata: scalars as they are, lists as their lengths.
 fn values(event: &Event) -> impl Iterator<Item = String> {
     let metadata = event.metadata.as_ref().and_then(Value::as_object).into_iter().flatten();
-    let said = metadata.filter(|(name, _)| !SAID_ELSEWHERE.contains(&name.as_str()));
+    let said = metadata.filter(|(name, _)| !OMITTED_KEYS.contains(&name.as_str()));
     let value = |(name, value): (&String, &Value)| {
         let value = match value {
             Value::Null | Value::Object(_) | Value::Bool(false) => return None,
@@ -143,7 +143,7 @@ fn values(event: &Event) -> impl Iterator<Item = String> {
         };
         Some(format!("{}={value}", display_line(name, NAME_CHARS)))
     };
-    said.filter_map(value).take(MOST_VALUES)
+    said.filter_map(value).take(MAX_VALUES)
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    fn event(event_type: EventType, (span, parent): (u64, u64), (end, took): (u64, u64)) -> Event {
+    fn event(event_type: EventType, span: u64, parent: u64, end: u64, took: u64) -> Event {
         let start: foreword_core::timestamp::Timestamp = "2026-11-16T08:00:00Z".parse().unwrap();
         Event {
             span_id: SpanId::new(span),
@@ -165,13 +165,13 @@ mod tests {
         }
     }
 
-    /// A message whose turn had to try its first call twice.
+    /// A message whose turn retries its first call.
     fn tree() -> SpanTree {
         let failed = Event {
             level: Level::Warn,
             error: Some("anthropic: 429 too many requests".to_owned()),
             metadata: Some(json!({ "provider": "anthropic", "statusCode": 429, "delayMs": 1_000 })),
-            ..event(EventType::ApiError, (5, 4), (150, 120))
+            ..event(EventType::ApiError, 5, 4, 150, 120)
         };
         let called = Event {
             tokens_in: Some(5_200),
@@ -179,23 +179,23 @@ mod tests {
             cache_read_tokens: Some(4_800),
             cost_usd: Some(0.0123),
             metadata: Some(json!({ "model": "anthropic/claude-haiku-4-5", "estimatedTokens": null })),
-            ..event(EventType::ApiCall, (6, 4), (3_150, 2_000))
+            ..event(EventType::ApiCall, 6, 4, 3_150, 2_000)
         };
         let tool = Event {
             metadata: Some(json!({ "tool": "bash", "call": "call-1", "isError": false })),
-            ..event(EventType::ToolCall, (7, 4), (3_400, 240))
+            ..event(EventType::ToolCall, 7, 4, 3_400, 240)
         };
         let layers = Some(json!({ "layers": [1, 2, 3], "tokens": 4_200 }));
         let events = [
-            event(EventType::MessageReceived, (1, 0), (0, 0)),
-            Event { metadata: layers, ..event(EventType::PromptBuilt, (2, 1), (25, 20)) },
-            event(EventType::TurnStarted, (4, 1), (30, 0)),
+            event(EventType::MessageReceived, 1, 0, 0, 0),
+            Event { metadata: layers, ..event(EventType::PromptBuilt, 2, 1, 25, 20) },
+            event(EventType::TurnStarted, 4, 1, 30, 0),
             failed,
             called,
             tool,
             Event {
                 metadata: Some(json!({ "outcome": "done" })),
-                ..event(EventType::TurnCompleted, (4, 1), (4_000, 3_970))
+                ..event(EventType::TurnCompleted, 4, 1, 4_000, 3_970)
             },
         ];
         let stored = (1..).zip(events).map(|(id, event)| StoredEvent { id, event });
@@ -208,12 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_shows_when_each_piece_was_and_what_came_of_it() {
+    fn tree_shows_timing_and_details() {
         insta::assert_snapshot!(drawn(None));
     }
 
     #[test]
-    fn on_a_narrow_terminal_the_ends_go_and_no_line_is_too_long() {
+    fn lines_are_truncated_to_the_width() {
         for width in [60, 80, 100, 160] {
             let drawn = drawn(Some(width));
             assert!(drawn.lines().all(|line| line.chars().count() <= width), "{width}\n{drawn}");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_time_are_said_as_people_say_them() {
+    fn durations_are_human_readable() {
         let said = [0, 999, 1_000, 4_210, 59_999, 123_000].map(duration);
         assert_eq!(said, ["0 ms", "999 ms", "1.00 s", "4.21 s", "60.00 s", "2 min 03 s"]);
     }

@@ -1,8 +1,8 @@
-//! A row of numbers as one line of bars.
+//! Draws numbers as a line of bars.
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A bar for each of `values`, as high as it is next to `highest`.
+/// One bar for each of `values`, scaled to `highest`.
 pub(crate) fn sparkline(values: &[f64], highest: f64) -> String {
     let steps = BARS.len() as f64;
     let bar = |value: &f64| {
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_are_as_high_as_their_share_of_the_highest() {
+    fn bars_are_scaled_to_the_highest() {
         assert_eq!(sparkline(&[0.0, 1.0, 4.0, 8.0], 8.0), "▁▁▄█");
         assert_eq!(sparkline(&[0.0, 0.0], 0.0), "▁▁");
         assert_eq!(sparkline(&[9.0], 8.0), "█");

@@ -1,8 +1,7 @@
-//! A plain table: columns as wide as their widest cell, colours not counted.
+//! A plain text table: each column is as wide as its widest cell, without colour codes.
 
 use super::{DIM, styled};
 
-/// Where a cell's text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -14,7 +13,6 @@ enum Line {
     Rule(String),
 }
 
-/// Rows under a header.
 pub(crate) struct Table {
     columns: Vec<(String, Align)>,
     header: bool,
@@ -81,7 +79,7 @@ impl Table {
     }
 }
 
-/// How many columns a text takes on a terminal, without its colours.
+/// The number of visible characters, without colour codes.
 fn visible(text: &str) -> usize {
     anstream::adapter::strip_str(text).to_string().chars().count()
 }

@@ -1,23 +1,23 @@
-//! Two texts side by side in lines: what went in red, what came in green.
+//! Line diffs of two texts: removed lines in red, added lines in green.
 
 use similar::{ChangeTag, TextDiff};
 
 use super::{DIM, GREEN, RED, styled};
 
-/// How many lines around a change are shown.
-const AROUND: usize = 2;
+/// How many unchanged lines are shown around a change.
+const CONTEXT_LINES: usize = 2;
 
-/// Every line of both, indented.
+/// All lines of both texts, indented.
 pub(crate) fn whole(before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     diff.iter_all_changes().map(|change| line(change.tag(), change.value())).collect::<Vec<_>>().join("\n")
 }
 
-/// The changed lines with a few around them, indented.
+/// The changed lines with their context, indented.
 pub(crate) fn changes(before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut out = Vec::new();
-    for (index, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+    for (index, group) in diff.grouped_ops(CONTEXT_LINES).iter().enumerate() {
         if index > 0 {
             out.push(styled(DIM, "     …"));
         }

@@ -18,13 +18,13 @@ fn configure(home: &Home, settings: &str) {
     );
 }
 
-/// The error a refused run tells as JSON.
+/// The error that a refused run prints as JSON.
 fn error_of(ran: &Ran) -> Value {
     assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.stderr);
-    let told: Value = serde_json::from_str(&ran.stderr).unwrap();
-    assert_eq!(told["error"], told["problems"][0]);
-    assert!(told["error"]["help"].is_string(), "no way out: {told}");
-    told["error"].clone()
+    let output: Value = serde_json::from_str(&ran.stderr).unwrap();
+    assert_eq!(output["error"], output["problems"][0]);
+    assert!(output["error"]["help"].is_string(), "no way out: {output}");
+    output["error"].clone()
 }
 
 fn error(home: &Home, args: &[&str]) -> Value {
@@ -32,7 +32,7 @@ fn error(home: &Home, args: &[&str]) -> Value {
 }
 
 #[test]
-fn inline_instructions_win_over_a_file_and_a_file_over_the_agents_name() {
+fn inline_instructions_precede_file_and_agent_name() {
     let home = agent("prompt: { instructions: Inline., instruction_file: chosen.md }");
     home.write(".agents/prompt/chosen.md", "Chosen.");
     home.write(".agents/prompt/CHAT_AGENT.md", "By name.");
@@ -44,7 +44,7 @@ fn inline_instructions_win_over_a_file_and_a_file_over_the_agents_name() {
 }
 
 #[test]
-fn blank_inline_instructions_mean_no_prompt_and_no_file_is_looked_for() {
+fn blank_inline_instructions_mean_no_prompt() {
     for blank in ["\"\"", "\"  \\n\""] {
         let home = agent(&format!("prompt: {{ instructions: {blank} }}"));
         home.write(".agents/prompt/CHAT_AGENT.md", "By name.");
@@ -62,7 +62,7 @@ fn instructions_that_are_null_count_as_not_set() {
 }
 
 #[test]
-fn the_prompts_root_is_the_configured_one_else_the_environments_else_the_default() {
+fn prompts_root_precedence_is_config_environment_default() {
     let home = agent("prompt: { prompts_dir: configured }");
     for root in ["configured", "from-environment", ".agents/prompt"] {
         home.write(&format!("{root}/CHAT_AGENT.md"), format!("From {root}."));
@@ -83,7 +83,7 @@ fn the_prompts_root_is_the_configured_one_else_the_environments_else_the_default
 }
 
 #[test]
-fn the_file_is_named_after_the_agent_in_upper_snake_case() {
+fn file_name_is_the_agents_in_upper_snake_case() {
     let home = agent("");
     for (name, file) in [
         ("ChatAgent", "CHAT_AGENT.md"),
@@ -100,7 +100,7 @@ fn the_file_is_named_after_the_agent_in_upper_snake_case() {
 }
 
 #[test]
-fn a_template_sees_the_context_whole_under_two_names_and_flattened() {
+fn template_context_is_available_whole_and_flattened() {
     let home = agent("");
     home.write(
         ".agents/prompt/CHAT_AGENT.md",
@@ -126,7 +126,7 @@ fn reserved_names_win_over_the_callers() {
 }
 
 #[test]
-fn values_from_the_command_line_win_over_the_files_and_json_keeps_its_type() {
+fn context_arguments_override_the_context_file() {
     let home = agent("");
     home.write(".agents/prompt/CHAT_AGENT.md", "{{ a }} {{ b }} {{ list | length }} {{ n + 1 }} {{ s }}");
     home.write("context.yaml", "a: from file\nb: from file\nlist: [1, 2]\n");
@@ -135,7 +135,7 @@ fn values_from_the_command_line_win_over_the_files_and_json_keeps_its_type() {
 }
 
 #[test]
-fn a_missing_file_is_a_resolution_error_whether_named_or_found_by_name() {
+fn missing_file_is_a_resolution_error() {
     let home = agent("");
     home.write(".agents/prompt/OTHER.md", "");
     let by_name = error(&home, &[]);
@@ -148,7 +148,7 @@ fn a_missing_file_is_a_resolution_error_whether_named_or_found_by_name() {
 }
 
 #[test]
-fn a_name_no_file_name_can_be_made_from_is_a_resolution_error() {
+fn name_without_valid_file_name_fails_to_resolve() {
     let home = agent("");
     for name in ["", "..", "///"] {
         assert_eq!(error(&home, &["--agent", name])["code"], "resolution", "{name:?}");
@@ -156,7 +156,7 @@ fn a_name_no_file_name_can_be_made_from_is_a_resolution_error() {
 }
 
 #[test]
-fn a_file_that_escapes_the_root_is_an_access_error() {
+fn file_outside_the_root_is_an_access_error() {
     let home = agent("");
     home.write(".agents/prompt/CHAT_AGENT.md", "");
     home.write(".agents/secret.md", "secret");
@@ -170,7 +170,7 @@ fn a_file_that_escapes_the_root_is_an_access_error() {
 }
 
 #[test]
-fn an_unknown_variable_or_invalid_jinja_is_a_template_error_with_its_place() {
+fn invalid_jinja_is_a_template_error_with_position() {
     let home = agent("");
     for (text, line, column) in [
         ("Hello\n  {{ nobody }}", 2, 6),
@@ -188,7 +188,7 @@ fn an_unknown_variable_or_invalid_jinja_is_a_template_error_with_its_place() {
 }
 
 #[test]
-fn an_include_stays_below_the_prompts_root() {
+fn include_stays_below_the_prompts_root() {
     let home = agent("");
     home.write(".agents/prompt/CHAT_AGENT.md", "{% include 'parts/tone.md' %}");
     home.write(".agents/prompt/parts/tone.md", "Be {{ tone }}.");
@@ -202,7 +202,7 @@ fn an_include_stays_below_the_prompts_root() {
 }
 
 #[test]
-fn a_root_variable_that_is_set_but_empty_is_a_resolution_error() {
+fn empty_root_variable_is_a_resolution_error() {
     let home = agent("");
     home.write(".agents/prompt/CHAT_AGENT.md", "By name.");
     for blank in ["", "  "] {
@@ -214,7 +214,7 @@ fn a_root_variable_that_is_set_but_empty_is_a_resolution_error() {
 }
 
 #[test]
-fn an_agents_output_is_the_rendered_text_without_blanks_around_it() {
+fn rendered_agent_text_is_trimmed() {
     let home = agent("");
     home.write(".agents/prompt/CHAT_AGENT.md", "  two spaces before,\n\nand a line end behind\n");
     assert_eq!(home.succeed(&["build"]), "two spaces before,\n\nand a line end behind");

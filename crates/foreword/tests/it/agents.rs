@@ -1,4 +1,4 @@
-//! `foreword agents`, and more than one agent on the command line and in the chat.
+//! `foreword agents`, and several agents on the command line and in the chat.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn home() -> Home {
 }
 
 #[test]
-fn the_agents_are_listed_and_one_is_shown() {
+fn agents_are_listed_and_shown() {
     let home = home();
     let before = home.listing();
     let listed = home.json(&["--json", "agents"]);
@@ -39,12 +39,12 @@ fn the_agents_are_listed_and_one_is_shown() {
     assert!(shown.contains("hand_over (inner)") && !shown.contains("bash"), "{shown}");
     let ran = home.run(&["agents", "show", "clrk"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("there are `Ada`, `clerk`, `keeper`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("known agents: `Ada`, `clerk`, `keeper`"), "{}", ran.stderr);
     assert_eq!(home.listing(), before);
 }
 
 #[test]
-fn build_explain_and_diff_are_asked_for_an_agent() {
+fn build_explain_and_diff_accept_an_agent() {
     let home = home();
     assert!(home.succeed(&["build", "--agent", "clerk"]).contains("I write letters."));
     assert!(home.succeed(&["build"]).contains("I am the house."));
@@ -69,7 +69,7 @@ fn every_agent_is_checked() {
 }
 
 #[test]
-fn a_chat_is_with_the_agent_that_was_named_until_it_is_handed_over() {
+fn chat_keeps_its_agent_until_handed_over() {
     let home = home();
     home.succeed(&["chat", "--conversation", "c-1", "--agent", "clerk", "hello"]);
     let ran = home.run(&["chat", "--conversation", "c-1", "--agent", "keeper", "hello"]);
@@ -94,24 +94,24 @@ fn a_chat_is_with_the_agent_that_was_named_until_it_is_handed_over() {
 }
 
 #[test]
-fn a_chat_lists_the_agents_and_hands_over() {
+fn chat_lists_agents_and_hands_over() {
     let home = home();
     let said = b"/agent\nhello\n/agent clerk a letter to write\nhello again\n/agent nobody\n";
     let ran = home.run_with_input(&["chat", "--conversation", "c-1"], said);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("`Ada` answers here.") && ran.stderr.contains("Answers letters."),
+        ran.stderr.contains("`Ada` answers in this conversation.") && ran.stderr.contains("Answers letters."),
         "{}",
         ran.stderr
     );
-    assert!(ran.stderr.contains("`clerk` answers from the next message on"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`clerk` answers the next message"), "{}", ran.stderr);
     assert!(ran.stderr.contains("there is no agent `nobody` here"), "{}", ran.stderr);
     let prompt = home.run_with_input(&["chat", "--conversation", "c-1"], b"/prompt\n");
     assert!(prompt.stdout.contains("I write letters."), "{}", prompt.stdout);
 }
 
 #[test]
-fn the_layers_of_each_agent_are_its_own() {
+fn each_agent_has_its_own_layers() {
     let home = home();
     home.write("loop.md", "Count the money first.");
     home.succeed(&["layers", "--agent", "keeper", "set", "6", "loop.md"]);
@@ -123,10 +123,10 @@ fn the_layers_of_each_agent_are_its_own() {
 }
 
 #[test]
-fn an_agent_with_nobody_beside_it_hands_nothing_over() {
+fn single_agent_can_not_hand_over() {
     let home = Home::with(&[("foreword.yaml", PEOPLE)]);
     home.succeed(&["chat", "--conversation", "c-1", "hello"]);
     let ran = home.run(&["agents", "hand-over", "c-1", "clerk"]);
-    assert!(ran.code == 1 && ran.stderr.contains("one agent only"), "{}", ran.stderr);
+    assert!(ran.code == 1 && ran.stderr.contains("only one agent"), "{}", ran.stderr);
     assert!(!home.succeed(&["build"]).contains("hand_over"));
 }

@@ -1,9 +1,9 @@
-//! Whatever can be wrong with what people write in configuration and templates: each refused with exit code 3, with
-//! the file, the line where there is one, and a way out; and nothing on standard output.
+//! Mistakes in configuration and templates: each is rejected with exit code 3, its file, its line if there is one, and
+//! help. Standard output stays empty.
 
 use crate::program::{Home, Ran, refusal};
 
-/// A configuration, where it goes wrong, what is said about it, and the way out.
+/// A configuration, the position of its error, the message and the help.
 type BadConfig = (&'static str, &'static str, &'static str, &'static str);
 
 const BAD_CONFIGS: [BadConfig; 19] = [
@@ -23,7 +23,12 @@ const BAD_CONFIGS: [BadConfig; 19] = [
         "no blueprint `gatewya`",
         "did you mean `gateway`?",
     ),
-    ("agent: { model: echo }\n", "foreword.yaml:1:17", "model `echo` names no provider", "`provider/echo`"),
+    (
+        "agent: { model: echo }\n",
+        "foreword.yaml:1:17",
+        "model `echo` has no provider prefix",
+        "`provider/echo`",
+    ),
     ("tools: { disabled: [bsh] }\n", "foreword.yaml:1:21", "no tool `bsh`", "did you mean `bash`?"),
     ("prompt: { budget: { tokens: -5 } }\n", "foreword.yaml:1:", "", "help: "),
     ("prompt: { budget: { tokens: 0 } }\n", "foreword.yaml:1:29", "a budget of 0 tokens", "raise it"),
@@ -69,9 +74,9 @@ fn own_blueprint(layers: &str) -> String {
     format!("agent: {{ blueprint: mine }}\nblueprints:\n  mine:\n    layers:\n{layers}")
 }
 
-pub(crate) fn expect(told: &str, parts: &[&str]) {
+pub(crate) fn expect(printed: &str, parts: &[&str]) {
     for part in parts {
-        assert!(told.contains(part), "no `{part}` in:\n{told}");
+        assert!(printed.contains(part), "no `{part}` in:\n{printed}");
     }
 }
 
@@ -89,7 +94,7 @@ fn jinja(text: &str) -> String {
 }
 
 #[test]
-fn a_configuration_that_is_wrong_is_refused_at_its_line_by_every_command() {
+fn every_command_rejects_an_invalid_configuration() {
     for (text, place, message, help) in BAD_CONFIGS {
         let home = Home::with(&[("foreword.yaml", text), ("t.md", "")]);
         for args in [&["build"][..], &["explain"], &["diff"], &["render", "t.md"]] {
@@ -102,29 +107,25 @@ fn a_configuration_that_is_wrong_is_refused_at_its_line_by_every_command() {
 }
 
 #[test]
-fn every_problem_of_a_configuration_is_told_at_once() {
+fn all_configuration_problems_are_reported() {
     let home = Home::with(&[(
         "foreword.yaml",
         "agent: { blueprint: nothing-like-it }\ntools: { disabled: [bsh] }\nprompt: { files: [{ path: ../x }] }\n",
     )]);
-    let told = home.refused(3, &["build"]);
-    expect(&told, &["--> foreword.yaml:1:21", "--> foreword.yaml:2:21", "--> foreword.yaml:3:19"]);
-    expect(&told, &["use one of gateway, vm, sovereign, template, agent"]);
+    let output = home.refused(3, &["build"]);
+    expect(&output, &["--> foreword.yaml:1:21", "--> foreword.yaml:2:21", "--> foreword.yaml:3:19"]);
+    expect(&output, &["use one of gateway, vm, sovereign, template, agent"]);
 }
 
 #[test]
-fn a_blueprint_that_is_wrong_is_refused_at_the_layer() {
+fn invalid_blueprint_is_rejected_at_the_layer() {
     let unstable = format!(
         "      - {{ id: late, stability: conversation, {LAYER} }}\n      - {{ id: early, stability: static, {LAYER} }}\n"
     );
     for (layers, parts) in [
         (
             unstable,
-            &[
-                "foreword.yaml:6:",
-                "layer `early` (static) stands behind `late`",
-                "move `early` before `late`",
-            ][..],
+            &["foreword.yaml:6:", "layer `early` (static) follows `late`", "move `early` before `late`"][..],
         ),
         (
             format!("      - {{ id: a, stability: statik, {LAYER} }}\n"),
@@ -153,7 +154,7 @@ fn a_blueprint_that_is_wrong_is_refused_at_the_layer() {
 }
 
 #[test]
-fn a_layer_out_of_cache_order_is_let_in_when_its_author_insists() {
+fn layer_out_of_cache_order_can_be_allowed() {
     let layers = format!(
         "      - {{ id: late, stability: conversation, {LAYER} }}\n      - {{ id: early, stability: static, {LAYER} }}\n"
     );
@@ -166,11 +167,11 @@ prices:
 ";
     let home = Home::with(&[("foreword.yaml", &format!("{yaml}{prices}"))]);
     let order = |home: &Home, model: &str| {
-        let told = home.succeed(&["explain", "--model", model]);
-        told.lines().find(|line| line.starts_with("Order")).unwrap().to_owned()
+        let printed = home.succeed(&["explain", "--model", model]);
+        printed.lines().find(|line| line.starts_with("Order")).unwrap().to_owned()
     };
     let line = order(&home, "local/priced");
-    expect(&line, &["tokens stand behind a layer that changes more often"]);
+    expect(&line, &["tokens follow a layer that changes more often"]);
     // A token costs a dollar to write and nothing to read.
     let tokens = line.split_whitespace().nth(1).unwrap();
     expect(&line, &[&format!("; writing them again costs ${tokens}.00 more than reading them")]);
@@ -178,7 +179,7 @@ prices:
 }
 
 #[test]
-fn a_path_that_leaves_the_workspace_is_refused_wherever_it_is_written() {
+fn path_outside_the_workspace_is_rejected() {
     for source in ["file", "template"] {
         for (path, reason) in [
             ("../x", "it leaves the workspace"),
@@ -192,8 +193,8 @@ fn a_path_that_leaves_the_workspace_is_refused_wherever_it_is_written() {
             let layer =
                 format!("      - {{ id: a, stability: agent, source: {{ {source}: \"{path}\" }} }}\n");
             let home = Home::with(&[("foreword.yaml", &own_blueprint(&layer))]);
-            let told = home.refused(3, &["build"]);
-            expect(&told, &["--> foreword.yaml:5:", reason, "name a file below the workspace"]);
+            let output = home.refused(3, &["build"]);
+            expect(&output, &["--> foreword.yaml:5:", reason, "name a file below the workspace"]);
         }
     }
     for (path, reason) in
@@ -209,7 +210,7 @@ fn a_path_that_leaves_the_workspace_is_refused_wherever_it_is_written() {
 }
 
 #[test]
-fn a_path_is_the_same_however_it_is_spelt() {
+fn path_spellings_are_equivalent() {
     let yaml = "\
 agent: { blueprint: mine }
 prompt: { files: [{ path: notes//./house.md, trust: public }, { path: ./a.md, trust: public }] }
@@ -232,13 +233,13 @@ blueprints:
 }
 
 #[test]
-fn a_template_that_does_not_parse_is_refused_at_its_place() {
+fn invalid_template_is_rejected_with_position() {
     expect(&jinja("one\n{% if x"), &["--> t.md:2:", "syntax error"]);
     expect(&jinja("{{ nobody }}"), &["--> t.md:1:4", "unknown variable `nobody`", "known here: "]);
 }
 
 #[test]
-fn a_loop_of_includes_is_refused() {
+fn include_cycle_is_refused() {
     expect(
         &jinja("{% include 'one.md' %}"),
         &["include each other", "one.md → two.md → one.md", "--> two.md:2:"],
@@ -246,7 +247,7 @@ fn a_loop_of_includes_is_refused() {
 }
 
 #[test]
-fn a_template_that_runs_away_ends_as_a_template_error() {
+fn endless_template_is_a_template_error() {
     for text in [
         "{% for i in range(10**9) %}x{% endfor %}",
         "{{ range(10**9) | list | length }}",
@@ -261,7 +262,7 @@ fn a_template_that_runs_away_ends_as_a_template_error() {
 }
 
 #[test]
-fn a_prompt_larger_than_the_models_window_is_refused_with_the_layers_and_their_sizes() {
+fn oversized_prompt_error_lists_layer_sizes() {
     let home = Home::with(&[(
         "foreword.yaml",
         "agent: { model: offline/tiny }\nprices: [{ id: offline/tiny, context_window: 50 }]\n",
@@ -273,7 +274,7 @@ fn a_prompt_larger_than_the_models_window_is_refused_with_the_layers_and_their_s
 }
 
 #[test]
-fn a_policy_layer_over_its_budget_is_refused_and_never_cut() {
+fn oversized_policy_layer_is_rejected() {
     let layers = format!("      - {{ id: law, stability: static, max_tokens: 10, {LAYER} }}\n");
     let home = Home::with(&[("foreword.yaml", &own_blueprint(&layers))]);
     expect(&home.refused(3, &["build"]), &["layer `law` does not fit", "its limit is 10"]);
@@ -284,7 +285,7 @@ fn a_policy_layer_over_its_budget_is_refused_and_never_cut() {
 }
 
 #[test]
-fn a_prompts_root_variable_that_is_set_but_empty_is_refused() {
+fn empty_prompts_root_variable_is_rejected() {
     let home = Home::with(&[("foreword.yaml", "agent: { blueprint: agent }\n")]);
     let output = home.command(&["build"]).env("FOREWORD_PROMPTS_DIR", "").output().unwrap();
     expect(
@@ -294,7 +295,7 @@ fn a_prompts_root_variable_that_is_set_but_empty_is_refused() {
 }
 
 #[test]
-fn a_context_file_that_is_no_mapping_or_does_not_parse_is_refused() {
+fn context_file_must_be_a_mapping() {
     let home = Home::with(&[("list.json", "[1]"), ("broken.json", "{\n\"a\": \n"), ("foreword.yaml", "")]);
     expect(&home.refused(2, &["build", "--context-file", "list.json"]), &["list.json", "must be a mapping"]);
     expect(&home.refused(3, &["build", "--context-file", "broken.json"]), &["broken.json:"]);

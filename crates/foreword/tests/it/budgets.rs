@@ -1,14 +1,14 @@
-//! What may be spent: a warning when most of it is gone, a stop when all of it is, and the next day on which it begins anew.
+//! Budgets: a warning at the threshold, a stop when the budget is spent, and a reset on the next day.
 
 use foreword_testkit::{FakeProvider, Script};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::priced::{answer, home, in_utc};
+use crate::priced_workspace::{answer, home, in_utc};
 use crate::program::{Home, Ran};
 
-/// A provider each of whose answers costs 1.10 dollars.
-fn dear() -> FakeProvider {
+/// A provider whose answers each cost 1.10 dollars.
+fn expensive_provider() -> FakeProvider {
     FakeProvider::start(Script::default().then_always(answer("Done.", 1_000, 10))).unwrap()
 }
 
@@ -22,8 +22,8 @@ fn events(home: &Home, event_type: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_budget_warns_once_stops_and_begins_anew_the_next_day() {
-    let provider = dear();
+fn budget_warns_once_stops_and_resets_daily() {
+    let provider = expensive_provider();
     let home = home(&provider, "budgets:\n  - { usd: 3, per: day, warn_at: 30 % }\n");
     let first = say(&home, &["one"]);
     assert_eq!((first.code, first.stderr.contains("budget")), (0, false), "{}", first.stderr);
@@ -42,7 +42,7 @@ fn a_budget_warns_once_stops_and_begins_anew_the_next_day() {
     );
     assert!(stopped.stderr.contains("raise `budgets.0.usd` in foreword.yaml"), "{}", stopped.stderr);
     let bob = say(&home, &["--channel", "signal:bob", "and I?"]);
-    assert!(bob.stderr.contains("what may be spent here is used up. It begins anew on "), "{}", bob.stderr);
+    assert!(bob.stderr.contains("the spending limit is reached. It resets on "), "{}", bob.stderr);
     assert!(!bob.stderr.contains('$'), "{}", bob.stderr);
     assert_eq!(provider.requests().len(), 3);
     let exceeded = events(&home, "budget_exceeded");
@@ -53,7 +53,7 @@ fn a_budget_warns_once_stops_and_begins_anew_the_next_day() {
             .contains("\nspent today: $3.3000\n- budget of $3.0000 per day: $3.3000 spent, used up until 20"),
         "{status}"
     );
-    // All of it was yesterday.
+    // Moves all spending to yesterday.
     let database = Connection::open(home.path().join(".foreword/foreword.db")).unwrap();
     let yesterday =
         "UPDATE events SET timestamp = strftime('%Y-%m-%dT%H:%M:%f', timestamp, '-1 day') || '000Z'";
@@ -64,8 +64,8 @@ fn a_budget_warns_once_stops_and_begins_anew_the_next_day() {
 }
 
 #[test]
-fn what_one_process_spends_counts_at_once() {
-    let provider = dear();
+fn spending_counts_within_the_same_process() {
+    let provider = expensive_provider();
     let home = home(&provider, "budgets:\n  - { usd: 2, per: month, stop: true }\n");
     let ran = home.run_with_input(&["chat"], b"one\ntwo\nthree\n");
     assert_eq!(provider.requests().len(), 2, "{}", ran.stderr);
@@ -77,8 +77,8 @@ fn what_one_process_spends_counts_at_once() {
 }
 
 #[test]
-fn each_user_has_their_own_and_a_budget_that_does_not_stop_only_warns() {
-    let provider = dear();
+fn user_budgets_are_separate_and_soft_ones_warn() {
+    let provider = expensive_provider();
     let home = home(
         &provider,
         "budgets:\n  - { usd: 1, per: day, of: user, user: bob }\n  - { usd: 1, per: week, stop: false }\n",
@@ -101,8 +101,8 @@ fn each_user_has_their_own_and_a_budget_that_does_not_stop_only_warns() {
 }
 
 #[test]
-fn a_call_that_would_certainly_be_too_much_is_not_made() {
-    let provider = dear();
+fn call_above_the_budget_is_not_made() {
+    let provider = expensive_provider();
     let home = home(&provider, "budgets: [{ usd: 0.0001, per: day }]\n");
     let ran = say(&home, &["one"]);
     assert_eq!(ran.code, 1);
@@ -111,19 +111,19 @@ fn a_call_that_would_certainly_be_too_much_is_not_made() {
 }
 
 #[test]
-fn what_a_budget_can_not_count_and_what_is_none_is_said_by_check() {
-    let provider = dear();
+fn check_reports_invalid_and_uncountable_budgets() {
+    let provider = expensive_provider();
     let unpriced = home(&provider, "budgets: [{ usd: 5 }]\n");
     let text = std::fs::read_to_string(unpriced.path().join("foreword.yaml")).unwrap();
     unpriced.write("foreword.yaml", text.replace("model: harbour/quay-7b", "model: harbour/quay-9b"));
     let ran = unpriced.run(&["check"]);
     let said = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(said.contains("no budget can count what `harbour/quay-9b` costs"), "{said}");
+    assert!(said.contains("the price of `harbour/quay-9b` is unknown"), "{said}");
     for (budget, expected) in [
         ("{ usd: 0 }", "`budgets.0.usd` is 0"),
         ("{ usd: 5, user: alcie }", "did you mean `alice`?"),
         ("{ usd: 5, warn_at: 2 }", "`budgets.0.warn_at` is 200 %"),
-        ("{ usd: 5, warn_at: much }", "a part such as 0.8"),
+        ("{ usd: 5, warn_at: much }", "a fraction such as 0.8"),
         ("{ usd: 5, per: hour }", "hour"),
     ] {
         let bad = home(&provider, &format!("budgets: [{budget}]\n"));

@@ -1,11 +1,11 @@
-//! `foreword cache` as a developer uses it: the reason why the cache was not read, from conversations that took place.
+//! `foreword cache`: why cache reads missed, in real conversations.
 
 use std::fs;
 
 use crate::program::Home;
 
-/// Three messages to the offline model, each from a process of its own; its cache is gone with each of them. Before the last
-/// a tool is switched off.
+/// Three messages to the offline model, each in its own process, which starts with an empty cache. Before the last one
+/// a tool is disabled.
 fn conversation() -> Home {
     let home = Home::made_for("gateway");
     for text in ["hello", "and now?"] {
@@ -19,7 +19,7 @@ fn conversation() -> Home {
 }
 
 #[test]
-fn a_miss_is_told_with_its_turn_its_place_its_cause_and_what_to_do() {
+fn miss_shows_turn_position_cause_and_help() {
     let home = conversation();
     let text = home.succeed(&["cache", "--conversation", "c-1"]);
     assert!(text.contains("conversation c-1:"), "{text}");
@@ -30,7 +30,7 @@ fn a_miss_is_told_with_its_turn_its_place_its_cause_and_what_to_do() {
 }
 
 #[test]
-fn as_json_it_has_the_rate_the_causes_and_each_miss() {
+fn cache_json_has_rate_causes_and_misses() {
     let home = conversation();
     let report = home.json(&["--json", "cache"]);
     assert_eq!(report["calls_unreported"], 0);
@@ -44,16 +44,16 @@ fn as_json_it_has_the_rate_the_causes_and_each_miss() {
 }
 
 #[test]
-fn where_nothing_was_called_it_says_so_and_makes_no_database() {
+fn cache_without_calls_creates_no_database() {
     let home = Home::made_for("gateway");
     let shown = home.run(&["cache"]);
-    assert!(shown.stderr.contains("no model was called in that time"), "{}", shown.stderr);
+    assert!(shown.stderr.contains("no model calls in that period"), "{}", shown.stderr);
     assert!(!home.path().join(".foreword/foreword.db").exists());
     home.refused(2, &["cache", "--conversation", "not an id"]);
 }
 
 #[test]
-fn whoever_is_no_owner_sees_no_conversation_but_their_own() {
+fn other_users_see_only_their_conversation() {
     let home = conversation();
     let seen = home.json(&["--json", "cache", "--as", "nobody", "--conversation", "c-2"]);
     assert_eq!(seen["conversations"], serde_json::json!([]));

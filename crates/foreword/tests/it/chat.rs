@@ -1,5 +1,5 @@
-//! `foreword chat` with words on the command line or on standard input: the answer on standard output, everything about
-//! it on standard error.
+//! `foreword chat` with a message on the command line or on standard input: the answer goes to standard output,
+//! everything else to standard error.
 
 use std::process::Stdio;
 
@@ -15,8 +15,8 @@ fn lines(ran: &Ran) -> Vec<Value> {
     ran.stdout.lines().map(line).collect()
 }
 
-/// All words of the answer.
-fn words(lines: &[Value]) -> String {
+/// The text of the answer.
+fn answer_text(lines: &[Value]) -> String {
     lines
         .iter()
         .filter(|line| line["type"] == "text_delta")
@@ -24,7 +24,7 @@ fn words(lines: &[Value]) -> String {
         .collect()
 }
 
-/// The one line of this type.
+/// The only line of this type.
 fn only<'a>(lines: &'a [Value], kind: &str) -> &'a Value {
     let found: Vec<&Value> = lines.iter().filter(|line| line["type"] == kind).collect();
     assert_eq!(found.len(), 1, "{kind}: {found:?}");
@@ -32,7 +32,7 @@ fn only<'a>(lines: &'a [Value], kind: &str) -> &'a Value {
 }
 
 #[test]
-fn alice_asks_for_the_birthday_and_sees_the_agent_look_for_it() {
+fn alice_sees_the_memory_search_and_answer() {
     let home = Home::made_for("gateway");
     let ran = home.run(&["chat", BIRTHDAY]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -44,7 +44,7 @@ fn alice_asks_for_the_birthday_and_sees_the_agent_look_for_it() {
 }
 
 #[test]
-fn bob_in_the_group_learns_nothing() {
+fn bob_in_the_group_gets_no_private_memory() {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", BIRTHDAY]);
     for occasion in
@@ -59,7 +59,7 @@ fn bob_in_the_group_learns_nothing() {
 }
 
 #[test]
-fn the_same_for_programs_is_one_object_a_line() {
+fn json_output_is_one_object_per_line() {
     let home = Home::made_for("gateway");
     let ran = home.run(&["--json", "chat", "--conversation", "c-1", BIRTHDAY]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
@@ -75,7 +75,7 @@ fn the_same_for_programs_is_one_object_a_line() {
     let (call, result) = (only(&lines, "tool_call"), only(&lines, "tool_result"));
     assert_eq!(call["arguments"]["query"], "carol birthday");
     assert_eq!((&call["call"], &result["isError"]), (&result["call"], &false.into()));
-    assert!(words(&lines).contains("birthday 14 March"));
+    assert!(answer_text(&lines).contains("birthday 14 March"));
     let end = only(&lines, "turn_end");
     assert_eq!(
         (&end["outcome"], &end["error"], &end["turn"]),
@@ -85,7 +85,7 @@ fn the_same_for_programs_is_one_object_a_line() {
 }
 
 #[test]
-fn what_is_piped_in_is_one_message_a_line() {
+fn piped_input_is_one_message_per_line() {
     let home = Home::made_for("gateway");
     let input = "!say one\n\n!say two\\\n!say three\n//etc is a folder\n";
     let ran = home.run_with_input(&["chat", "--conversation", "c-1"], input.as_bytes());
@@ -97,7 +97,7 @@ fn what_is_piped_in_is_one_message_a_line() {
 }
 
 #[test]
-fn a_conversation_goes_on_where_it_was_left() {
+fn conversation_continues_where_it_ended() {
     let home = Home::made_for("gateway");
     let session = |args: &[&str]| {
         let ran = home.run(&[&["--json", "chat"], args, &["!say hello"]].concat());
@@ -117,7 +117,7 @@ fn a_conversation_goes_on_where_it_was_left() {
 }
 
 #[test]
-fn the_chat_s_own_commands_work_without_a_terminal_too() {
+fn slash_commands_work_without_a_terminal() {
     let home = Home::made_for("gateway");
     let prompt = home.succeed(&["chat", "/prompt"]);
     assert!(prompt.contains("You are the assistant of a small"), "{prompt}");
@@ -128,11 +128,11 @@ fn the_chat_s_own_commands_work_without_a_terminal_too() {
     assert_eq!(ran.code, 1, "the first compaction had nothing to do: {}", ran.stderr);
     assert_eq!(ran.stdout, "one\ntwo\n");
     for expected in [
-        "error: there is nothing in conversation `c-1` yet that a summary could stand for\n  help: say something first",
-        "\n2 turns since this chat began: ",
-        "messages replaced by a summary, ",
+        "error: conversation `c-1` has nothing to summarise yet\n  help: send a message first",
+        "\n2 turns in this chat: ",
+        "messages replaced with a summary, ",
         "\nconversation chat-",
-        "/explain  why each piece of it is there",
+        "/explain  why each layer is included",
     ] {
         assert!(ran.stderr.contains(expected), "{expected}\n{}", ran.stderr);
     }
@@ -140,7 +140,7 @@ fn the_chat_s_own_commands_work_without_a_terminal_too() {
 }
 
 #[test]
-fn commands_for_programs_are_lines_too() {
+fn slash_commands_print_json_lines() {
     let home = Home::made_for("gateway");
     let input = b"!say one\n!say two\n/cost\n/compact\n/prompt\n/as bob --situation group\n";
     let ran = home.run_with_input(&["--json", "chat"], input);
@@ -152,19 +152,19 @@ fn commands_for_programs_are_lines_too() {
 }
 
 #[test]
-fn words_that_make_no_sense_are_usage_errors_with_a_way_out() {
+fn invalid_chat_input_is_a_usage_error() {
     let home = Home::made_for("gateway");
     let check = |args: &[&str], message: &str, help: &str| {
-        let told = home.refused(2, &[&["chat"], args].concat());
-        assert!(told.contains(message) && told.contains(help), "{args:?}: {told}");
+        let output = home.refused(2, &[&["chat"], args].concat());
+        assert!(output.contains(message) && output.contains(help), "{args:?}: {output}");
     };
-    check(&[""], "there are no words to answer", "say something");
-    check(&[" \n "], "there are no words to answer", "say something");
-    check(&["/explian"], "there is no `/explian`", "did you mean `/explain`?");
-    check(&["/etc/passwd is a file"], "there is no `/etc/passwd`", "`//` says a line that begins with `/`");
-    check(&["/cost now"], "`/cost` takes nothing behind it", "write `/cost` alone");
+    check(&[""], "the message is empty", "write a message");
+    check(&[" \n "], "the message is empty", "write a message");
+    check(&["/explian"], "unknown command `/explian`", "did you mean `/explain`?");
+    check(&["/etc/passwd is a file"], "unknown command `/etc/passwd`", "start with `//`");
+    check(&["/cost now"], "`/cost` takes no arguments", "write only `/cost`");
     check(&["/as bob --sitation group"], "--sitation", "`/as bob --situation group`");
-    check(&["--conversation", "two words", "hi"], "is no conversation id", "leave --conversation out");
+    check(&["--conversation", "two words", "hi"], "is not a valid conversation id", "omit --conversation");
     let nothing = home.run(&["chat"]);
     assert_eq!(nothing.code, 2, "{}", nothing.stderr);
     assert_eq!(home.run(&["chat", "--continue", "--conversation", "c-1", "hi"]).code, 2);
@@ -173,27 +173,27 @@ fn words_that_make_no_sense_are_usage_errors_with_a_way_out() {
 }
 
 #[test]
-fn names_nobody_has_written_down_are_pointed_out() {
+fn unknown_user_and_situation_warn() {
     let home = Home::made_for("gateway");
     let ran = home.run(&["chat", "--user", "bobb", "--situation", "grup", "!say hello"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("I don't know who is asking (trust public)"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("nobody here is called `bobb`, so this is `public`: did you mean `bob`?"));
-    assert!(ran.stderr.contains("there is no situation `grup`, so this is `public`: did you mean `group`?"));
+    assert!(ran.stderr.contains("unknown user `bobb`, so trust is `public`: did you mean `bob`?"));
+    assert!(ran.stderr.contains("unknown situation `grup`, so trust is `public`: did you mean `group`?"));
 }
 
 #[test]
-fn a_bad_configuration_is_refused_before_anything_is_said() {
+fn invalid_configuration_fails_before_sending() {
     let home = Home::made_for("gateway");
     home.write("foreword.yaml", "agent: { nam: Ada }\n");
-    let told = home.refused(3, &["chat", "hello"]);
-    assert!(told.contains("did you mean `name`?"), "{told}");
+    let output = home.refused(3, &["chat", "hello"]);
+    assert!(output.contains("did you mean `name`?"), "{output}");
     let nowhere = home.refused(1, &["-w", "nowhere", "chat", "hello"]);
     assert!(nowhere.contains("foreword init"), "{nowhere}");
 }
 
 #[test]
-fn a_message_that_is_too_long_is_refused_and_the_next_one_is_said() {
+fn overlong_message_is_refused_and_the_next_sent() {
     let home = Home::made_for("gateway");
     let input = format!("{}\n!say still here\n", "x".repeat(2 << 20));
     let ran = home.run_with_input(&["chat"], input.as_bytes());
@@ -203,7 +203,7 @@ fn a_message_that_is_too_long_is_refused_and_the_next_one_is_said() {
 }
 
 #[test]
-fn a_zero_byte_and_commands_for_the_terminal_do_no_harm() {
+fn nul_bytes_and_control_sequences_are_harmless() {
     let home = Home::made_for("gateway");
     let ran = home.run_with_input(&["chat"], b"x\0y\n!say a\x1b[2Jb\x07\n");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -211,11 +211,11 @@ fn a_zero_byte_and_commands_for_the_terminal_do_no_harm() {
     assert!(ran.stdout.contains("a[2Jb"), "{:?}", ran.stdout);
     let not_text = home.run_with_input(&["chat"], b"\xff\xfe\n");
     assert_eq!(not_text.code, 1);
-    assert!(not_text.stderr.contains("help: pipe text in UTF-8 into it"), "{}", not_text.stderr);
+    assert!(not_text.stderr.contains("help: pipe UTF-8 text into it"), "{}", not_text.stderr);
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_ends_the_turn_and_is_no_failure() {
+fn closed_pipe_ends_the_turn_without_failure() {
     let home = Home::made_for("gateway");
     for json in [&[][..], &["--json"]] {
         let args = [json, &["chat", "--conversation", "c-1", "!slow 10ms\n!long 20000 words"]].concat();

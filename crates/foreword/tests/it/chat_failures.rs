@@ -1,11 +1,11 @@
-//! A chat with a model that fails: what is told, what is tried again, and that the conversation can go on.
+//! A chat with a failing model: messages, retries, and continuing the conversation.
 
 use serde_json::Value;
 
 use crate::program::{Home, Ran};
 
-/// A workspace in which trying again takes no time.
-fn impatient() -> Home {
+/// A workspace without delays between retries.
+fn without_retry_delay() -> Home {
     let home = Home::made_for("gateway");
     let config = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
     home.write(
@@ -20,8 +20,8 @@ fn say(home: &Home, words: &str) -> Ran {
 }
 
 #[test]
-fn nobody_has_to_type_again_because_the_provider_was_busy() {
-    let home = impatient();
+fn busy_provider_is_retried() {
+    let home = without_retry_delay();
     let ran = say(&home, "!fail 429 times=3\nwhat's Carol's birthday?");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("birthday 14 March") && !ran.stdout.contains("Retrying"), "{}", ran.stdout);
@@ -31,8 +31,8 @@ fn nobody_has_to_type_again_because_the_provider_was_busy() {
 }
 
 #[test]
-fn a_key_that_is_not_accepted_is_told_at_once_with_what_to_do() {
-    let home = impatient();
+fn rejected_api_key_fails_at_once_with_help() {
+    let home = without_retry_delay();
     let ran = say(&home, "!fail 401");
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
@@ -42,8 +42,8 @@ fn a_key_that_is_not_accepted_is_told_at_once_with_what_to_do() {
 }
 
 #[test]
-fn a_provider_that_stays_busy_is_given_up_and_the_next_message_is_answered() {
-    let home = impatient();
+fn busy_provider_fails_only_one_turn() {
+    let home = without_retry_delay();
     let ran = say(&home, "!fail 529");
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
     assert_eq!(ran.stderr.matches("Retrying in ").count(), 3, "{}", ran.stderr);
@@ -56,8 +56,8 @@ fn a_provider_that_stays_busy_is_given_up_and_the_next_message_is_answered() {
 }
 
 #[test]
-fn what_was_said_before_a_stream_broke_stays_said() {
-    let home = impatient();
+fn text_before_a_broken_stream_is_kept() {
+    let home = without_retry_delay();
     let ran = say(&home, "!fail cut \"The ferry leaves \" times=1\n!say The ferry leaves at noon.");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.starts_with("The ferry leaves "), "{}", ran.stdout);
@@ -66,16 +66,16 @@ fn what_was_said_before_a_stream_broke_stays_said() {
 }
 
 #[test]
-fn an_answer_that_is_cut_short_says_so() {
-    let home = impatient();
+fn truncated_answer_is_reported() {
+    let home = without_retry_delay();
     let ran = say(&home, "!say short\n!stop max-tokens");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "short\n"));
     assert_eq!(ran.stderr, "The answer reached the most tokens it may have and stops here.\n");
 }
 
 #[test]
-fn a_tool_that_fails_is_one_line_and_no_end() {
-    let home = impatient();
+fn failing_tool_is_one_line_and_the_turn_continues() {
+    let home = without_retry_delay();
     let ran = say(&home, "!tool read_file {\"path\":\"nowhere.md\"}\n!unknown-tool");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let failed: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(" failed: ")).collect();
@@ -85,13 +85,13 @@ fn a_tool_that_fails_is_one_line_and_no_end() {
 }
 
 #[test]
-fn without_anybody_to_ask_a_sensitive_call_is_not_run() {
-    let home = impatient();
+fn sensitive_call_is_refused_without_a_terminal() {
+    let home = without_retry_delay();
     let twice = "!tool bash {\"command\":\"echo first\"}\n!then\n!tool bash {\"command\":\"touch made\"}";
     let ran = say(&home, twice);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("bash is not run: this turn has read output of the tool `bash`"),
+        ran.stderr.contains("bash was refused: this turn has read output of the tool `bash`"),
         "{}",
         ran.stderr
     );
@@ -99,8 +99,8 @@ fn without_anybody_to_ask_a_sensitive_call_is_not_run() {
 }
 
 #[test]
-fn programs_are_told_of_failures_in_lines() {
-    let home = impatient();
+fn failures_are_json_lines() {
+    let home = without_retry_delay();
     let ran = home.run(&["--json", "chat", "!fail 429 times=1\n!fail 401"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     let lines: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

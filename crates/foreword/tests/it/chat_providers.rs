@@ -1,4 +1,4 @@
-//! A chat with a provider over HTTP, as `foreword.yaml` names it, in both dialects.
+//! A chat with an HTTP provider configured in `foreword.yaml`, in both dialects.
 
 use foreword_core::provider::WireDialect;
 use foreword_testkit::{FakeProvider, Reply, Script};
@@ -9,7 +9,7 @@ use crate::program::{Home, PEOPLE, Ran};
 const KEY: &str = "key-of-the-harbour-4711";
 const DIALECTS: [WireDialect; 2] = [WireDialect::Anthropic, WireDialect::OpenAi];
 
-/// A workspace whose model is at `provider`.
+/// A workspace whose model is served by `provider`.
 fn home(provider: &FakeProvider, dialect: WireDialect) -> Home {
     let row = provider.provider(dialect);
     let word = match dialect {
@@ -34,7 +34,7 @@ fn chat(home: &Home, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_provider_that_is_busy_calls_a_tool_and_answers() {
+fn busy_provider_recovers_and_answers() {
     for dialect in DIALECTS {
         let provider = FakeProvider::start([
             Reply::status(429).header("retry-after", "0"),
@@ -68,7 +68,7 @@ fn a_provider_that_is_busy_calls_a_tool_and_answers() {
 }
 
 #[test]
-fn whoever_speaks_next_does_not_hear_what_was_said_above_them() {
+fn less_trusted_user_does_not_see_earlier_messages() {
     for dialect in DIALECTS {
         let provider = FakeProvider::start(Script::default().then_always(Reply::text("Noted."))).unwrap();
         let home = home(&provider, dialect);
@@ -79,7 +79,7 @@ fn whoever_speaks_next_does_not_hear_what_was_said_above_them() {
         command.env("HARBOUR_KEY", KEY).stdin(std::fs::File::open(file).unwrap());
         let ran = Ran::of(command.output().unwrap());
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "Noted.\nNoted.\nNoted.\n"));
-        assert!(ran.stderr.contains("you are bob in `group`, trusted with `familiar`"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("you are bob in `group`, with trust `familiar`"), "{}", ran.stderr);
         let requests = provider.requests();
         assert!(requests[0].text().contains("opens with 4711"));
         let bobs = requests[1].text();
@@ -90,7 +90,7 @@ fn whoever_speaks_next_does_not_hear_what_was_said_above_them() {
 }
 
 #[test]
-fn a_key_that_is_missing_is_named_with_the_way_to_it() {
+fn missing_api_key_names_its_variable() {
     let provider = FakeProvider::start([Reply::text("never")]).unwrap();
     let home = home(&provider, WireDialect::OpenAi);
     for key in [None, Some(""), Some("  ")] {
@@ -98,14 +98,14 @@ fn a_key_that_is_missing_is_named_with_the_way_to_it() {
         key.map(|key| command.env("HARBOUR_KEY", key));
         let ran = Ran::of(command.output().unwrap());
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
-        assert!(ran.stderr.contains("harbour: its key is missing: set `HARBOUR_KEY`"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("harbour: missing API key: set `HARBOUR_KEY`"), "{}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     }
     assert_eq!(provider.counts().connections, 0);
 }
 
 #[test]
-fn models_and_providers_nobody_knows_are_told_with_what_there_is() {
+fn unknown_models_and_providers_list_known_ones() {
     let provider = FakeProvider::start([Reply::status(404).message("no model `quay-8b`")]).unwrap();
     let home = home(&provider, WireDialect::OpenAi);
     let check = |model: &str, expected: &[&str]| {
@@ -113,17 +113,14 @@ fn models_and_providers_nobody_knows_are_told_with_what_there_is() {
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{model}");
         assert!(expected.iter().all(|words| ran.stderr.contains(words)), "{model}: {}", ran.stderr);
     };
-    check(
-        "harbor/quay-7b",
-        &["harbor: there is no such provider", "harbour", "`providers` in foreword.yaml"],
-    );
-    check("quay-7b", &["`quay-7b` is no model", "as in `offline/echo`"]);
+    check("harbor/quay-7b", &["harbor: unknown provider", "harbour", "`providers` in foreword.yaml"]);
+    check("quay-7b", &["`quay-7b` is not a valid model id", "as in `offline/echo`"]);
     check("harbour/quay-8b", &["no model `quay-8b`", "check `agent.model`"]);
     assert_eq!(chat(&home, &["--model", "offline/echo", "!say hello"]).stdout, "hello\n");
 }
 
 #[test]
-fn an_answer_that_breaks_off_for_good_is_kept_and_the_next_turn_knows_of_it() {
+fn partial_answer_is_stored_for_the_next_turn() {
     for dialect in DIALECTS {
         let cut = || Reply::cut_after("Half an answer");
         let provider = FakeProvider::start([cut(), cut(), cut(), cut(), Reply::text("Going on.")]).unwrap();
@@ -144,7 +141,7 @@ fn an_answer_that_breaks_off_for_good_is_kept_and_the_next_turn_knows_of_it() {
 }
 
 #[test]
-fn nobody_listening_is_told_with_where_to_look() {
+fn unreachable_provider_names_the_setting() {
     let provider = FakeProvider::start([Reply::text("never")]).unwrap();
     let home = home(&provider, WireDialect::Anthropic);
     drop(provider);
@@ -155,7 +152,7 @@ fn nobody_listening_is_told_with_where_to_look() {
 }
 
 #[test]
-fn an_edited_configuration_is_in_force_from_the_next_message_on() {
+fn edited_configuration_applies_to_the_next_message() {
     let provider = FakeProvider::start(Script::default().then_always(Reply::text("Yes."))).unwrap();
     let home = home(&provider, WireDialect::OpenAi);
     chat(&home, &["first"]);

@@ -1,4 +1,4 @@
-//! `foreword chat` at a real terminal: editing, history, Ctrl-C and Ctrl-D, questions to the owner, signs of life.
+//! `foreword chat` at a pseudo-terminal: editing, history, Ctrl-C and Ctrl-D, approval questions, the wait indicator.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -13,7 +13,7 @@ fn chat(home: &Home, args: &[&str]) -> Terminal {
 }
 
 #[test]
-fn lines_can_be_edited_and_come_back_from_one_time_to_the_next() {
+fn lines_are_editable_and_history_persists() {
     let home = Home::made_for("gateway");
     let mut terminal = chat(&home, &[]);
     terminal.keys(&format!("!say helo{LEFT}l{ENTER}"));
@@ -33,20 +33,20 @@ fn lines_can_be_edited_and_come_back_from_one_time_to_the_next() {
 }
 
 #[test]
-fn ctrl_c_stops_the_answer_and_not_the_program() {
+fn ctrl_c_stops_only_the_answer() {
     let home = Home::made_for("gateway");
     let mut terminal = chat(&home, &["--conversation", "c-1"]);
     terminal.line("!slow 50ms\\");
     terminal.line("!long 2000 words");
     terminal.until("leaves at noon");
     terminal.keys(CTRL_C);
-    terminal.until("stopped: the answer ends here, what was said is kept");
+    terminal.until("stopped: the partial answer is kept");
     terminal.until("alice> ");
     terminal.line("!say still here");
     terminal.until("\nstill here\n");
     terminal.until("alice> ");
     terminal.keys(&format!("half a line{CTRL_C}"));
-    terminal.until("Ctrl-D or /quit leaves.");
+    terminal.until("Ctrl-D or /quit quits.");
     terminal.until("alice> ");
     terminal.line("!say and here");
     terminal.until("\nand here\n");
@@ -56,13 +56,13 @@ fn ctrl_c_stops_the_answer_and_not_the_program() {
 }
 
 #[test]
-fn ctrl_c_ends_a_wait_for_a_tool_and_for_silence() {
+fn ctrl_c_ends_tool_and_model_waits() {
     let home = Home::made_for("gateway");
     let mut terminal = chat(&home, &[]);
     terminal.line("!tool bash {\"command\":\"sleep 600\"}");
     terminal.until("… bash(\"sleep 600\")");
     terminal.keys(CTRL_C);
-    terminal.until("→ bash(\"sleep 600\") was not finished");
+    terminal.until("→ bash(\"sleep 600\") did not finish");
     terminal.until("alice> ");
     terminal.line("!hang");
     terminal.until("…");
@@ -73,7 +73,7 @@ fn ctrl_c_ends_a_wait_for_a_tool_and_for_silence() {
 }
 
 #[test]
-fn a_message_can_have_several_lines_typed_or_pasted() {
+fn message_can_have_several_lines() {
     let home = Home::made_for("gateway");
     let mut terminal = chat(&home, &[]);
     terminal.line("!say first\\");
@@ -90,7 +90,7 @@ fn a_message_can_have_several_lines_typed_or_pasted() {
     assert_eq!(terminal.leave(), 0);
 }
 
-/// A turn that reads text from outside and then wants to make two files.
+/// A turn that reads untrusted text and then creates two files.
 const SUSPICIOUS: [&str; 5] = [
     "!tool bash {\"command\":\"echo hi\"}\\",
     "!then\\",
@@ -99,7 +99,7 @@ const SUSPICIOUS: [&str; 5] = [
     "!tool bash {\"command\":\"touch two\"}",
 ];
 
-/// Says that, and gives the answers to the questions as they are asked. Which of the two files were made?
+/// Runs that turn and answers the approval questions. Returns which of the two files exist.
 fn after_answering(answers: &[&str]) -> (bool, bool) {
     let home = Home::made_for("gateway");
     let mut terminal = chat(&home, &[]);
@@ -124,7 +124,7 @@ fn after_answering(answers: &[&str]) -> (bool, bool) {
 }
 
 #[test]
-fn the_owner_is_asked_and_decides() {
+fn owner_confirms_or_refuses_a_call() {
     assert_eq!(after_answering(&["y\r", "n\r"]), (true, false));
     assert_eq!(after_answering(&["\r", "yes\r"]), (false, true));
     assert_eq!(after_answering(&["a\r"]), (true, true));
@@ -133,7 +133,7 @@ fn the_owner_is_asked_and_decides() {
 }
 
 #[test]
-fn while_nothing_comes_there_is_a_sign_of_life_that_leaves_no_trace() {
+fn wait_indicator_is_shown_and_erased() {
     let home = Home::made_for("gateway");
     let mut terminal = chat(&home, &[]);
     terminal.line("!wait 1500ms\\");
@@ -148,7 +148,7 @@ fn while_nothing_comes_there_is_a_sign_of_life_that_leaves_no_trace() {
 }
 
 #[test]
-fn there_is_colour_at_a_terminal_and_none_where_nobody_wants_it() {
+fn colour_is_used_only_on_terminals() {
     let home = Home::made_for("gateway");
     let coloured = |text: &str| {
         let mut rest = text;
@@ -178,7 +178,7 @@ fn there_is_colour_at_a_terminal_and_none_where_nobody_wants_it() {
 }
 
 #[test]
-fn answers_break_between_words_and_calls_stay_on_a_line() {
+fn answers_wrap_and_calls_fit_one_line() {
     let home = Home::made_for("gateway");
     let mut terminal = Terminal::of(&home, &["chat"], 40);
     terminal.until("alice> ");
@@ -198,12 +198,12 @@ fn answers_break_between_words_and_calls_stay_on_a_line() {
 }
 
 #[test]
-fn going_on_with_a_conversation_shows_how_it_ended() {
+fn continued_conversation_shows_its_last_exchange() {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "c-1", "what's Carol's birthday?"]);
     let mut terminal = Terminal::of(&home, &["chat", "--continue"], 100);
     let greeting = terminal.until("alice> ");
-    assert!(greeting.contains("Going on with c-1."), "{greeting}");
+    assert!(greeting.contains("Continuing c-1."), "{greeting}");
     assert!(
         greeting.contains("\n  alice: what's Carol's birthday?\n  Assistant: Memory says: "),
         "{greeting}"
@@ -217,7 +217,7 @@ fn going_on_with_a_conversation_shows_how_it_ended() {
 }
 
 #[test]
-fn a_message_that_could_not_be_sent_or_answered_is_not_lost() {
+fn failed_message_stays_in_the_history() {
     let home = Home::made_for("gateway");
     let mut terminal = chat(&home, &[]);
     terminal.line("!say hello");
@@ -226,36 +226,36 @@ fn a_message_that_could_not_be_sent_or_answered_is_not_lost() {
     let database = || rusqlite::Connection::open(home.path().join(".foreword/foreword.db")).unwrap();
     database().execute_batch("ALTER TABLE messages RENAME TO away").unwrap();
     terminal.line("!say nobody hears this");
-    let told = terminal.until("Nothing was sent. Arrow-up brings your line back.");
-    assert!(told.contains("error: ") && told.contains("help: "), "{told}");
+    let output = terminal.until("Nothing was sent. Press arrow-up to get your line back.");
+    assert!(output.contains("error: ") && output.contains("help: "), "{output}");
     terminal.until("alice> ");
     database().execute_batch("ALTER TABLE away RENAME TO messages").unwrap();
     terminal.keys(&format!("{UP}{ENTER}"));
     terminal.until("\nnobody hears this\n");
     terminal.until("alice> ");
     terminal.line("!fail 401");
-    let told = terminal.until("Arrow-up brings your message back.");
-    assert!(told.contains("check the provider's key"), "{told}");
+    let output = terminal.until("Press arrow-up to get your message back.");
+    assert!(output.contains("check the provider's key"), "{output}");
     terminal.until("alice> ");
     assert_eq!(terminal.leave(), 0);
 }
 
 #[test]
-fn an_edited_configuration_is_told_and_in_force() {
+fn edited_configuration_is_reported_and_applied() {
     let home = Home::made_for("gateway");
     let mut terminal = chat(&home, &[]);
     let config = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
     home.write("foreword.yaml", format!("{config}\ntools: {{ disabled: [bash] }}\n"));
-    let mut told = String::new();
-    while !told.contains("foreword.yaml changed: `tools`, in force from now on") {
+    let mut screen_text = String::new();
+    while !screen_text.contains("foreword.yaml reloaded: `tools` changed") {
         terminal.keys(ENTER);
-        told.push_str(&terminal.until("alice> "));
+        screen_text.push_str(&terminal.until("alice> "));
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     home.write("foreword.yaml", "agent: { nam: Ada }\n");
-    while !told.contains("foreword.yaml is refused and the old one stays in force: ") {
+    while !screen_text.contains("foreword.yaml is invalid, the previous configuration stays active: ") {
         terminal.keys(ENTER);
-        told.push_str(&terminal.until("alice> "));
+        screen_text.push_str(&terminal.until("alice> "));
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     terminal.line("!tool bash {\"command\":\"echo hi\"}");

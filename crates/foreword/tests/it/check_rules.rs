@@ -1,4 +1,4 @@
-//! `check` before anybody builds: what only an occasion can bring is a warning, what no occasion can mend is an error.
+//! `check` without an occasion: a template that needs context gets a warning, one that no context can fix is an error.
 
 use serde_json::Value;
 
@@ -12,13 +12,13 @@ fn agent(template: &str) -> Home {
 }
 
 #[test]
-fn a_template_that_takes_context_is_a_good_one() {
+fn template_that_needs_context_is_valid() {
     let home = agent(
         "User {{ user_id }}\n{{ ctx.locale }} {{ ctx.user.name }}{% for one in list %}{{ one.name }}{% endfor %}",
     );
-    let told = home.succeed(&["check"]);
+    let output = home.succeed(&["check"]);
     expect(
-        &told,
+        &output,
         &[
             "warning: `user_id` must come from --context",
             "--> ASSISTANT.md:1:9",
@@ -35,12 +35,12 @@ fn a_template_that_takes_context_is_a_good_one() {
 }
 
 #[test]
-fn a_misspelt_name_in_a_template_gets_its_suggestion() {
+fn misspelt_template_name_gets_a_suggestion() {
     expect(&agent("{{ agent_nam }}").succeed(&["check"]), &["did you mean `agent_name`?"]);
 }
 
 #[test]
-fn a_template_that_no_context_can_mend_stays_refused() {
+fn template_that_no_context_fixes_is_invalid() {
     for (template, message) in [
         ("{{ user_id }}{% if x", "syntax error"),
         ("{{ user_id }}{% include 'absent.md' %}", "absent.md"),
@@ -54,7 +54,7 @@ fn a_template_that_no_context_can_mend_stays_refused() {
 }
 
 #[test]
-fn what_is_wrong_in_the_next_layer_is_told_behind_a_template_that_takes_context() {
+fn check_reports_layers_after_a_context_template() {
     let yaml = "\
 agent: { blueprint: mine }
 prompt: { dialect: jinja }
@@ -71,20 +71,20 @@ blueprints:
 }
 
 #[test]
-fn a_listed_file_that_is_not_there_is_told() {
+fn missing_listed_file_is_reported() {
     let home = Home::with(&[(
         "foreword.yaml",
         "prompt: { files: [{ path: HOUSE.md }, { path: SOUL.md }, { path: NOTES.md, per_user: true }] }\n",
     )]);
-    let told = home.succeed(&["check"]);
-    expect(&told, &["`prompt.files` lists `HOUSE.md`, but there is no such file", "create `HOUSE.md`"]);
-    assert!(!told.contains("SOUL.md`, but") && !told.contains("NOTES.md"), "{told}");
+    let output = home.succeed(&["check"]);
+    expect(&output, &["`prompt.files` lists `HOUSE.md`, but there is no such file", "create `HOUSE.md`"]);
+    assert!(!output.contains("SOUL.md`, but") && !output.contains("NOTES.md"), "{output}");
     home.write("HOUSE.md", "x");
     assert!(!home.succeed(&["check"]).contains("HOUSE.md"));
 }
 
 #[test]
-fn a_model_nobody_knows_gets_the_nearest_one() {
+fn unknown_model_gets_a_suggestion() {
     let home = Home::with(&[("foreword.yaml", "agent: { model: anthropic/claude-sonet-4-5 }\n")]);
     expect(&home.succeed(&["check"]), &["did you mean `anthropic/claude-sonnet-4-5`?"]);
     home.write("foreword.yaml", "agent: { model: ollama/quay-7b }\n");
@@ -92,7 +92,7 @@ fn a_model_nobody_knows_gets_the_nearest_one() {
 }
 
 #[test]
-fn what_is_wrong_about_providers_and_retries_is_told_as_people_read_it() {
+fn provider_and_retry_problems_are_readable() {
     let yaml = "\
 agent: { model: antropic/claude-sonnet-4-5, limits: { rounds: 0 } }
 providers:
@@ -109,15 +109,15 @@ retry:
     let home = Home::with(&[("foreword.yaml", yaml)]);
     let ran = home.run(&["check"]);
     assert_eq!(ran.code, 3);
-    let told = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(!told.contains("s3cret"), "{told}");
-    insta::assert_snapshot!(told.replace(&*home.path().to_string_lossy(), "HOME"));
+    let output = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(!output.contains("s3cret"), "{output}");
+    insta::assert_snapshot!(output.replace(&*home.path().to_string_lossy(), "HOME"));
     let json = home.run(&["--json", "check"]);
     assert!(!format!("{}{}", json.stdout, json.stderr).contains("s3cret"), "{}", json.stdout);
 }
 
 #[test]
-fn a_key_in_the_file_works_and_is_noted_without_being_shown() {
+fn api_key_in_config_works_with_a_warning() {
     let yaml = "\
 agent: { model: harbour/quay-7b }
 providers:
@@ -125,13 +125,13 @@ providers:
 prices: [{ id: harbour/quay-7b, context_window: 32768, prices: { input: 0, output: 0 } }]
 ";
     let home = Home::with(&[("foreword.yaml", yaml)]);
-    let told = home.succeed(&["check"]);
-    assert!(!told.contains("s3cret"), "{told}");
-    insta::assert_snapshot!(told.replace(&*home.path().to_string_lossy(), "HOME"));
+    let printed = home.succeed(&["check"]);
+    assert!(!printed.contains("s3cret"), "{printed}");
+    insta::assert_snapshot!(printed.replace(&*home.path().to_string_lossy(), "HOME"));
 }
 
 #[test]
-fn check_warns_about_a_template_file_variable_that_cannot_be_read() {
+fn check_warns_about_unreadable_template_file_variables() {
     let home = Home::with(&[
         ("foreword.yaml", "agent: { blueprint: template }\nprompt: { template_file: prompts/system.md }\n"),
         ("prompts/system.md", "Host: [file:/etc/hostname]\n"),
@@ -161,17 +161,17 @@ fn check_lists_every_source_that_fails() {
 }
 
 #[test]
-fn known_files_that_nothing_reads_are_listed() {
+fn check_warns_about_files_nothing_reads() {
     let home = Home::made_for("gateway");
-    let told = home.succeed(&["check"]);
-    assert!(!told.contains("nothing reads"), "{told}");
+    let output = home.succeed(&["check"]);
+    assert!(!output.contains("nothing reads"), "{output}");
     home.write("USER.md", "Everybody's.\n");
     home.write("memory/2026-11-16.md", "A day.\n");
     home.write("memory/journal/x.md", "A day.\n");
     home.write("users/bbo/USER.md", "Nobody's.\n");
-    let told = home.succeed(&["check"]);
+    let output = home.succeed(&["check"]);
     expect(
-        &told,
+        &output,
         &[
             "warning: nothing reads `USER.md`",
             "move it to `users/<name>/USER.md`",
@@ -182,5 +182,5 @@ fn known_files_that_nothing_reads_are_listed() {
             "0 errors, 4 warnings",
         ],
     );
-    assert!(!told.contains("`SOUL.md`") && !told.contains("`MEMORY.md`"), "{told}");
+    assert!(!output.contains("`SOUL.md`") && !output.contains("`MEMORY.md`"), "{output}");
 }

@@ -1,4 +1,4 @@
-//! What the command line promises to people and programs: exit codes, JSON everywhere, the shape of a build.
+//! The command line's interface: exit codes, JSON everywhere, the shape of a build.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -26,7 +26,7 @@ pub(crate) fn build(home: &Home, args: &[&str]) -> Value {
 }
 
 #[test]
-fn exit_codes_are_as_promised() {
+fn exit_codes_are_as_documented() {
     let home = Home::made_for("gateway");
     for (code, args) in [
         (0, &["build"][..]),
@@ -48,7 +48,7 @@ fn exit_codes_are_as_promised() {
 }
 
 #[test]
-fn every_command_answers_in_json_and_so_does_every_failure() {
+fn commands_and_failures_support_json() {
     let home = Home::made_for("gateway");
     home.write("t.md", "[system:os]");
     for args in [
@@ -65,8 +65,8 @@ fn every_command_answers_in_json_and_so_does_every_failure() {
     for (code, args) in [(1, &["init"][..]), (2, &["diff", "--a", "x"]), (3, &["render", "absent.md"])] {
         let ran = home.run(&[args, &["--json"]].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{args:?}");
-        let told: Value = serde_json::from_str(&ran.stderr).unwrap();
-        assert!(told["error"]["message"].is_string() && told["error"]["help"].is_string(), "{told}");
+        let output: Value = serde_json::from_str(&ran.stderr).unwrap();
+        assert!(output["error"]["message"].is_string() && output["error"]["help"].is_string(), "{output}");
     }
     home.write("foreword.yaml", "agent: [");
     let checked = home.run(&["--json", "check"]);
@@ -77,7 +77,7 @@ fn every_command_answers_in_json_and_so_does_every_failure() {
 }
 
 #[test]
-fn words_that_make_no_sense_are_told_in_json_too() {
+fn usage_errors_are_json_with_json() {
     let home = Home::new();
     for (args, message, help) in [
         (&["--json", "build", "--nope"][..], "--nope", "--help"),
@@ -88,10 +88,10 @@ fn words_that_make_no_sense_are_told_in_json_too() {
     ] {
         let ran = home.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
-        let told: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|_| panic!("{}", ran.stderr));
-        assert_eq!(told["error"]["code"], "usage");
-        assert!(told["error"]["message"].as_str().unwrap().contains(message), "{told}");
-        assert!(told["error"]["help"].as_str().unwrap().contains(help), "{told}");
+        let output: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|_| panic!("{}", ran.stderr));
+        assert_eq!(output["error"]["code"], "usage");
+        assert!(output["error"]["message"].as_str().unwrap().contains(message), "{output}");
+        assert!(output["error"]["help"].as_str().unwrap().contains(help), "{output}");
     }
     assert!(home.succeed(&["--json", "--help"]).contains("Usage: foreword"));
     let plain = home.run(&["build", "--nope", "--", "--json"]);
@@ -99,7 +99,7 @@ fn words_that_make_no_sense_are_told_in_json_too() {
 }
 
 #[test]
-fn the_workspace_is_the_flags_else_the_environments_else_the_current_directory() {
+fn workspace_precedence_is_flag_environment_current_directory() {
     let home =
         Home::with(&[("SOUL.md", "Here."), ("flag/SOUL.md", "Flag."), ("env/SOUL.md", "Environment.")]);
     let soul = |args: &[&str], variable: Option<&str>| {
@@ -114,7 +114,7 @@ fn the_workspace_is_the_flags_else_the_environments_else_the_current_directory()
 }
 
 #[test]
-fn a_build_as_json_has_exactly_the_promised_keys() {
+fn json_build_has_exactly_the_documented_keys() {
     let home = Home::made_for("gateway");
     for user in ["alice", "bob", "carol", "mallory"] {
         let report = build(&home, &["--user", user]);
@@ -138,7 +138,7 @@ fn a_build_as_json_has_exactly_the_promised_keys() {
 }
 
 #[test]
-fn the_numbers_of_a_build_agree_with_each_other() {
+fn build_numbers_are_consistent() {
     let home = Home::made_for("gateway");
     for placement in ["message", "system"] {
         let config = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
@@ -177,9 +177,9 @@ fn the_numbers_of_a_build_agree_with_each_other() {
 }
 
 #[test]
-fn text_is_the_same_bytes_as_the_text_in_json() {
+fn text_and_json_have_the_same_bytes() {
     let home = Home::made_for("sovereign");
-    // Nothing in the frozen part of this prompt knows the time.
+    // The frozen part of this prompt does not contain the time.
     let (text, report) = (home.succeed(&["build"]), build(&home, &[]));
     let frozen: String =
         report["system"].as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap()).collect();
@@ -197,7 +197,7 @@ fn building_twice_gives_the_same_frozen_bytes() {
 }
 
 #[test]
-fn the_schema_knows_every_key_of_the_workspaces_that_init_makes() {
+fn schema_covers_the_keys_of_init_workspaces() {
     let schema = Home::new().json(&["schema"]);
     assert_eq!(schema["title"], "foreword.yaml");
     for blueprint in ["gateway", "vm", "sovereign", "template", "agent"] {
@@ -209,11 +209,11 @@ fn the_schema_knows_every_key_of_the_workspaces_that_init_makes() {
 }
 
 #[test]
-fn what_init_leaves_commented_out_is_taken_as_it_stands() {
+fn commented_out_settings_of_init_are_valid() {
     for blueprint in ["gateway", "vm", "sovereign", "template", "agent"] {
         let home = Home::made_for(blueprint);
         let yaml = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
-        // Prose has one space behind its `#`; what can be switched on has none, or the two it is indented by.
+        // Prose has one space after its `#`; commented-out settings have none, or their indentation of two.
         let switched_on = |line: &str| {
             let (indent, rest) = line.split_once('#').unwrap_or((line, " "));
             let is_key = |text: &str| text.starts_with(|c: char| c.is_ascii_lowercase());
@@ -229,13 +229,13 @@ fn what_init_leaves_commented_out_is_taken_as_it_stands() {
             assert!(config.pointer(key).is_some(), "{blueprint}: {key}");
         }
         home.write("foreword.yaml", &full);
-        let told = home.succeed(&["check"]);
-        assert!(told.contains("No problems"), "{blueprint}: {told}");
+        let output = home.succeed(&["check"]);
+        assert!(output.contains("No problems"), "{blueprint}: {output}");
     }
 }
 
 #[test]
-fn the_schema_is_what_editors_were_told() {
+fn schema_matches_the_snapshot() {
     insta::assert_snapshot!(Home::new().succeed(&["schema"]));
 }
 
@@ -244,7 +244,7 @@ fn every_key_in_the_schema_is_described() {
     fn look(schema: &Value, at: &str) {
         let members = schema["properties"].as_object().into_iter().flatten();
         for (key, member) in members {
-            // A blueprint's parts are described where they are defined.
+            // The parts of a blueprint are described at their definition.
             let text = member["description"].as_str().unwrap_or_default();
             assert!(!text.is_empty(), "{at}.{key} has no description");
             assert!(!text.contains("Spanned") && !text.contains("Raw"), "{at}.{key}: {text}");
@@ -302,19 +302,19 @@ fn completions_know_every_command() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn closed_pipe_is_not_a_failure() {
     let home = Home::made_for("gateway");
     for args in [&["build"][..], &["explain"], &["schema"], &["build", "--format", "json"]] {
         let mut child = home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
-        let mut told = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-        assert_eq!((child.wait().unwrap().code(), told.as_str()), (Some(0), ""), "{args:?}");
+        let mut stderr_text = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr_text).unwrap();
+        assert_eq!((child.wait().unwrap().code(), stderr_text.as_str()), (Some(0), ""), "{args:?}");
     }
 }
 
 #[test]
-fn there_is_no_colour_in_a_pipe() {
+fn output_in_a_pipe_has_no_colour() {
     let home = Home::made_for("gateway");
     for args in
         [&["explain"][..], &["diff", "--b", "user=bob"], &["check"], &["--help"], &["render", "absent.md"]]
@@ -325,7 +325,7 @@ fn there_is_no_colour_in_a_pipe() {
 }
 
 #[test]
-fn a_sovereign_context_that_does_not_fit_is_refused_with_the_shape_it_must_have() {
+fn invalid_sovereign_context_shows_the_expected_shape() {
     let home = Home::made_for("sovereign");
     for (pair, message, shape) in [
         (
@@ -333,28 +333,28 @@ fn a_sovereign_context_that_does_not_fit_is_refused_with_the_shape_it_must_have(
             "`inbox[1]` has no `text`",
             "\"sender\"",
         ),
-        (r#"inbox=[{"sender":7,"text":"x"}]"#, "`inbox[0].sender` is no text", "\"sender\""),
-        (r#"inbox=["hello"]"#, "`inbox[0]` is no mapping", "\"sender\""),
-        ("inbox=hello", "`inbox` is no list", "\"sender\""),
+        (r#"inbox=[{"sender":7,"text":"x"}]"#, "`inbox[0].sender` is not text", "\"sender\""),
+        (r#"inbox=["hello"]"#, "`inbox[0]` is not a mapping", "\"sender\""),
+        ("inbox=hello", "`inbox` is not a list", "\"sender\""),
         (r#"history=[{"sender":"0xA"}]"#, "`history[0]` has no `exchanges`", "\"exchanges\""),
         (
             r#"history=[{"sender":"0xA","exchanges":[{"message":"x"}]}]"#,
             "`history[0].exchanges[0]` has no `reply`",
             "\"reply\"",
         ),
-        ("memory=x", "`memory` is no list", "[\""),
-        ("state=x", "`state` is no mapping", "{"),
-        ("calls_left=many", "`calls_left` is no whole number", "3"),
+        ("memory=x", "`memory` is not a list", "[\""),
+        ("state=x", "`state` is not a mapping", "{"),
+        ("calls_left=many", "`calls_left` is not a whole number", "3"),
     ] {
         for command in ["build", "explain"] {
-            let told = home.refused(2, &[command, "--context", pair]);
-            assert!(told.contains(message) && told.contains(shape), "{told}");
+            let output = home.refused(2, &[command, "--context", pair]);
+            assert!(output.contains(message) && output.contains(shape), "{output}");
         }
     }
     let good = r#"inbox=[{"sender":"0xA","text":"pay up"}]"#;
     let history = r#"history=[{"sender":"0xA","exchanges":[{"message":"a","reply":"b"}]}]"#;
     let built = home.succeed(&["build", "--context", good, history, "calls_left=3", "balance=5"]);
     assert!(built.contains("pay up"), "{built}");
-    // To any other blueprint these are words like all others.
+    // Other blueprints treat these as ordinary values.
     Home::made_for("gateway").succeed(&["build", "--context", "inbox=hello"]);
 }

@@ -1,4 +1,4 @@
-//! Settings of a conversation from the command line: `foreword chat` stores them, every later command uses them.
+//! Conversation settings from the command line: `foreword chat` stores them, later commands use them.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn chat_stores_settings_and_build_uses_them() {
     chat(&["--session-instructions", "Be brief.", "--context-file", "values.yaml", "--context", "locale=fr"]);
     let built = build(&home);
     assert!(built.contains("In fr.") && built.contains("## Session Instructions\n\nBe brief."), "{built}");
-    // Without flags the conversation keeps them; each flag changes one.
+    // Without flags the settings stay; each flag changes one.
     chat(&[]);
     assert_eq!(build(&home), built);
     chat(&["--session-instructions", "Be polite."]);
@@ -35,7 +35,7 @@ fn chat_stores_settings_and_build_uses_them() {
 }
 
 #[test]
-fn chat_works_in_the_directory_it_is_started_in() {
+fn chat_works_in_its_starting_directory() {
     let home = home();
     home.write(
         "foreword.yaml",
@@ -50,7 +50,7 @@ fn chat_works_in_the_directory_it_is_started_in() {
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let site = workspace.canonicalize().unwrap().join("site");
     assert_eq!(build(&home), format!("In {}.", site.display()));
-    // Elsewhere it works in the workspace.
+    // Outside the allowed roots the conversation works in the workspace.
     fs::create_dir(home.outside().join("elsewhere")).unwrap();
     let mut command = home.command(&["chat", "--conversation", "c-2", "hello"]);
     command.env("FOREWORD_WORKSPACE", &workspace).current_dir(home.outside().join("elsewhere"));
@@ -60,7 +60,7 @@ fn chat_works_in_the_directory_it_is_started_in() {
 }
 
 #[test]
-fn a_directory_elsewhere_needs_a_root() {
+fn directory_outside_the_workspace_needs_a_root() {
     let home = home();
     let elsewhere = home.outside().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -74,4 +74,42 @@ fn a_directory_elsewhere_needs_a_root() {
     );
     home.write("foreword.yaml", format!("{CONFIG}conversations: {{ cwd_roots: ['{path}'] }}\n"));
     home.succeed(&["chat", "--conversation", "c-1", "--cwd", path, "hello"]);
+}
+
+#[test]
+fn workflows_run_takes_the_settings_of_its_conversation() {
+    let home = home();
+    home.write("workflows/greet.yaml", "name: greet\ndescription: Greets.\nsteps:\n  - prompt: Say hello.\n");
+    home.succeed(&[
+        "workflows",
+        "run",
+        "greet",
+        "--session-instructions",
+        "Be brief.",
+        "--context",
+        "locale=fr",
+    ]);
+    let runs = home.json(&["--json", "workflows", "runs"]);
+    let conversation = format!("workflow-{}", runs["runs"][0]["run"].as_str().unwrap());
+    let built = home.succeed(&["build", "--conversation", &conversation]);
+    assert!(built.contains("In fr.") && built.contains("## Session Instructions\n\nBe brief."), "{built}");
+    let refused = home.refused(2, &["workflows", "run", "greet", "--cwd", "/etc"]);
+    assert!(refused.contains("conversations.cwd_roots"), "{refused}");
+}
+
+#[test]
+fn check_warns_of_unusable_directories() {
+    let home = home();
+    home.write(
+        "foreword.yaml",
+        format!("{CONFIG}schedules:\n  morning: {{ cron: '@daily', prompt: Hello, cwd: /etc }}\n"),
+    );
+    home.write(
+        "workflows/greet.yaml",
+        "name: greet\ndescription: Greets.\ncwd: gone\nsteps:\n  - prompt: Say hello.\n",
+    );
+    let checked = home.run(&["check"]);
+    let text = format!("{}{}", checked.stdout, checked.stderr);
+    assert!(text.contains("schedule `morning`: the working directory `/etc` is neither"), "{text}");
+    assert!(text.contains("workflow `greet`: ") && text.contains("`gone`"), "{text}");
 }

@@ -1,9 +1,9 @@
-//! `foreword conversations`: nothing that was said is lost, whatever a summary stands for.
+//! `foreword conversations`: compaction loses no messages.
 
 use crate::program::Home;
 
-/// A conversation of two answers, summed up, and one more.
-fn talked() -> Home {
+/// A conversation with two answers, compacted, and one more answer.
+fn compacted_conversation() -> Home {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "kitchen", "remember the harbour"]);
     let ran = home.run_with_input(&["chat", "--conversation", "kitchen"], b"/compact\nand the lighthouse?\n");
@@ -12,8 +12,8 @@ fn talked() -> Home {
 }
 
 #[test]
-fn the_list_says_what_each_weighs_and_how_often_it_was_summed_up() {
-    let home = talked();
+fn list_shows_tokens_and_compactions() {
+    let home = compacted_conversation();
     let listed = home.succeed(&["conversations", "list"]);
     let row = listed.lines().find(|line| line.contains("kitchen")).unwrap();
     let words: Vec<&str> = row.split_whitespace().collect();
@@ -28,10 +28,10 @@ fn the_list_says_what_each_weighs_and_how_often_it_was_summed_up() {
 }
 
 #[test]
-fn what_a_summary_stands_for_can_still_be_read() {
-    let home = talked();
+fn compacted_messages_stay_readable() {
+    let home = compacted_conversation();
     let ran = home.run(&["conversations", "show", "kitchen"]);
-    assert!(ran.stdout.contains("summary of what came before (full)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("summary of earlier messages (full)"), "{}", ran.stdout);
     assert!(ran.stdout.contains("and the lighthouse?") && !ran.stdout.contains("calls memory_write"));
     assert!(ran.stderr.contains("`--all` shows them"), "{}", ran.stderr);
     let all = home.succeed(&["conversations", "show", "kitchen", "--all"]);
@@ -47,10 +47,10 @@ fn what_a_summary_stands_for_can_still_be_read() {
 }
 
 #[test]
-fn a_conversation_is_shown_with_its_metrics() {
-    let home = talked();
+fn conversation_is_shown_with_its_metrics() {
+    let home = compacted_conversation();
     let metrics = home.json(&["--json", "conversations", "show", "kitchen"])["metrics"].clone();
-    // Two messages and the summary, each with a turn of its own.
+    // Two messages and the summary, each with its own turn.
     assert_eq!((&metrics["turns"], &metrics["tool_calls"]), (&3.into(), &2.into()), "{metrics}");
     assert!(metrics["tokens_in"].as_u64() > Some(0) && metrics["tokens_out"].as_u64() > Some(0), "{metrics}");
     assert!(metrics["duration_ms"].is_u64() && metrics["cost_usd"].is_number(), "{metrics}");
@@ -59,7 +59,7 @@ fn a_conversation_is_shown_with_its_metrics() {
 }
 
 #[test]
-fn words_do_not_command_the_terminal() {
+fn message_text_can_not_control_the_terminal() {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "kitchen", "hello \u{1b}[31mred\u{202e}der"]);
     let shown = home.succeed(&["conversations", "show", "kitchen"]);
@@ -67,12 +67,12 @@ fn words_do_not_command_the_terminal() {
 }
 
 #[test]
-fn where_nothing_is_stored_nothing_is_made_and_the_way_out_is_said() {
+fn commands_without_a_store_create_none() {
     let home = Home::made_for("gateway");
     let before = home.listing();
     let ran = home.run(&["conversations", "list"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
-    assert!(ran.stderr.contains("Begin one with `foreword chat`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Start one with `foreword chat`"), "{}", ran.stderr);
     let refused = home.refused(1, &["conversations", "show", "nowhere"]);
     assert!(refused.contains("foreword conversations list"), "{refused}");
     assert_eq!(home.listing(), before);

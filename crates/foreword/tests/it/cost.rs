@@ -1,14 +1,14 @@
-//! `foreword cost`: what was spent, and the three questions it is there for.
+//! `foreword cost`: the costs, and the three questions it answers.
 
 use foreword_testkit::{FakeProvider, Reply};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::priced::{answer, home, in_utc};
+use crate::priced_workspace::{answer, home, in_utc};
 use crate::program::Home;
 use crate::terminal::Terminal;
 
-/// Three turns in two conversations: 1,100 + 2,200 thousandths of a dollar by alice, 330 by bob.
+/// Three turns in two conversations: $1.10 + $2.20 by alice, $0.33 by bob.
 fn spent() -> (FakeProvider, Home) {
     let provider =
         FakeProvider::start([answer("One.", 1_000, 10), answer("Two.", 2_000, 20), answer("Three.", 300, 3)])
@@ -32,13 +32,13 @@ fn asked<T: rusqlite::types::FromSql>(home: &Home, sql: &str) -> T {
 }
 
 #[test]
-fn the_three_questions_are_answered_as_sql_answers_them() {
+fn three_cost_questions_match_sql() {
     let (_provider, home) = spent();
     let ran = in_utc(&home, &["cost"]);
     for expected in [
-        "today              $3.6300 in 3 turns",
-        "a turn on average  $1.2100",
-        "most tokens        3,030 in conversation c-1",
+        "today         $3.6300 in 3 turns",
+        "average turn  $1.2100",
+        "most tokens   3,030 in conversation c-1",
     ] {
         assert!(ran.stdout.contains(expected), "{expected}\n{}", ran.stdout);
     }
@@ -55,7 +55,7 @@ fn the_three_questions_are_answered_as_sql_answers_them() {
 }
 
 #[test]
-fn costs_are_told_apart_by_whatever_is_asked_for() {
+fn costs_are_grouped_as_requested() {
     let (_provider, home) = spent();
     let rows = |by: &str| {
         let costs = json_of(&home, &["--by", by]);
@@ -79,14 +79,14 @@ fn costs_are_told_apart_by_whatever_is_asked_for() {
 }
 
 #[test]
-fn what_is_not_known_is_said_and_never_shown_as_nothing() {
+fn unknown_cost_is_never_shown_as_zero() {
     let provider = FakeProvider::start([Reply::text("One."), Reply::text("Two.")]).unwrap();
     let home = home(&provider, "");
     home.succeed(&["chat", "--model", "harbour/quay-8b", "one"]);
     let ran = in_utc(&home, &["cost", "--by", "model"]);
     assert!(ran.stdout.contains("harbour/quay-8b") && ran.stdout.contains("unknown"), "{}", ran.stdout);
     assert!(!ran.stdout.contains("$0"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("1 call has no known price and is in no sum"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 call without a known price is not included"), "{}", ran.stderr);
     let costs = json_of(&home, &[]);
     assert_eq!((&costs["total"]["cost_usd"], &costs["total"]["unpriced_calls"]), (&json!(null), &json!(1)));
     home.succeed(&["chat", "two"]);
@@ -95,17 +95,17 @@ fn what_is_not_known_is_said_and_never_shown_as_nothing() {
 }
 
 #[test]
-fn on_a_terminal_there_are_bars_and_only_the_owner_sees_any_of_it() {
+fn costs_have_bars_and_only_the_owner_sees_them() {
     let (_provider, home) = spent();
     let mut terminal = Terminal::of(&home, &["cost", "--by", "user"], 140);
     terminal.until("████████████████████");
     let bob = home.refused(1, &["cost", "--as", "bob"]);
-    assert!(bob.contains("what was spent is for the owner to see"), "{bob}");
+    assert!(bob.contains("only the owner may see costs"), "{bob}");
     let fresh = Home::made_for("gateway");
     let before = fresh.listing();
     let ran = fresh.run(&["cost"]);
     assert_eq!(ran.code, 0);
     assert!(ran.stdout.contains("today  $0 in 0 turns"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("no model was called in that time"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no model calls in that period"), "{}", ran.stderr);
     assert_eq!(fresh.listing(), before);
 }

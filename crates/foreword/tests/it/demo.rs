@@ -1,4 +1,4 @@
-//! The household of `foreword serve --demo`: whoever opens any view of it finds something there that has really happened.
+//! `foreword serve --demo`: every view has data from real turns.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::program::Home;
 use crate::serve::Serving;
 
-/// The list under `key` of what `path` gives.
+/// The list under `key` in the response to `path`.
 fn list(demo: &Serving, path: &str, key: &str) -> Vec<Value> {
     let found = demo.json(path);
     found[key].as_array().unwrap_or_else(|| panic!("{path}: {found}")).clone()
@@ -17,7 +17,7 @@ fn items(demo: &Serving, path: &str) -> Vec<Value> {
     list(demo, path, "items")
 }
 
-/// What these have under `key`, each once.
+/// The distinct values of `key`.
 fn all(items: &[Value], key: &str) -> BTreeSet<String> {
     items.iter().filter_map(|item| item[key].as_str().map(str::to_owned)).collect()
 }
@@ -26,7 +26,7 @@ fn contains(found: &BTreeSet<String>, wanted: &[&str]) {
     assert!(wanted.iter().all(|word| found.contains(*word)), "{wanted:?} in {found:?}");
 }
 
-fn people_have_talked(demo: &Serving) {
+fn check_conversations(demo: &Serving) {
     let talks = items(demo, "/api/v1/conversations?limit=100");
     assert!(talks.iter().filter(|talk| talk["title"].is_string()).count() >= 10, "{talks:?}");
     contains(&all(&talks, "user"), &["alice", "bob", "carol"]);
@@ -38,14 +38,17 @@ fn people_have_talked(demo: &Serving) {
     assert!(epochs.to_string().contains("trust_fell"), "{epochs}");
 }
 
-fn letters_were_answered(demo: &Serving) {
+fn check_inbox(demo: &Serving) {
     let senders = items(demo, "/api/v1/senders");
     assert!(senders.len() >= 4 && senders.iter().any(|sender| sender["exchanges"] == 2), "{senders:?}");
-    let letters = items(demo, "/api/v1/inbox");
-    assert!(letters.len() >= 5 && letters.iter().all(|letter| letter["state"] == "consumed"), "{letters:?}");
+    let messages = items(demo, "/api/v1/inbox");
+    assert!(
+        messages.len() >= 5 && messages.iter().all(|message| message["state"] == "consumed"),
+        "{messages:?}"
+    );
 }
 
-fn texts_have_versions(demo: &Serving) {
+fn check_versions(demo: &Serving) {
     let template = items(demo, "/api/v1/template/history");
     assert!(template.len() >= 3 && template.iter().all(|version| version["message"].is_string()));
     let layers = list(demo, "/api/v1/layers?agent=keeper", "layers");
@@ -56,11 +59,11 @@ fn texts_have_versions(demo: &Serving) {
     assert!(history.iter().any(|version| version["writer"]["kind"] == "agent"), "{history:?}");
 }
 
-fn some_of_it_went_wrong(demo: &Serving) {
+fn check_errors(demo: &Serving) {
     let events = |kind: &str| items(demo, &format!("/api/v1/events?type={kind}&limit=200"));
     assert!(!events("provider_rate_limit").is_empty() && !events("tool_error").is_empty());
     let errors = events("api_error");
-    // One call was tried again until it went well, another one was given up.
+    // One call succeeded after retries, another one gave up.
     assert!(errors.iter().any(|error| error["metadata"]["retryAttempt"] == 1), "{errors:?}");
     assert!(errors.iter().any(|error| error["level"] == "error"), "{errors:?}");
     let outcomes = events("turn_completed").into_iter().map(|event| event["metadata"].clone());
@@ -73,7 +76,7 @@ fn some_of_it_went_wrong(demo: &Serving) {
     assert!(!events("budget_warning").is_empty() && !events("session_compacted").is_empty());
 }
 
-fn it_has_cost_something(demo: &Serving) {
+fn check_costs(demo: &Serving) {
     let costs = demo.json("/api/v1/costs?by=model");
     assert!(costs["total"]["cost_usd"].as_f64().unwrap() > 0.0, "{costs}");
     assert_eq!(costs["total"]["unpriced_calls"], 0, "{costs}");
@@ -84,7 +87,7 @@ fn it_has_cost_something(demo: &Serving) {
     contains(&causes, &["compaction", "layer_edited", "model_changed", "trust_changed"]);
 }
 
-fn it_has_lived_by_itself(demo: &Serving) {
+fn check_schedules(demo: &Serving) {
     let schedules = list(demo, "/api/v1/schedules", "schedules");
     assert!(schedules.iter().all(|schedule| schedule["next_fire_at"].is_string()), "{schedules:?}");
     let last: Vec<Value> = schedules.iter().map(|schedule| schedule["last"].clone()).collect();
@@ -99,30 +102,30 @@ fn it_has_lived_by_itself(demo: &Serving) {
 }
 
 #[test]
-fn every_view_of_the_demo_has_something_true_to_show() {
+fn every_demo_view_has_data() {
     let home = Home::new();
     let demo = Serving::start(home.command(&["-w", "try", "serve", "--demo", "--listen", "127.0.0.1:0"]));
     assert!(demo.said.contains("made by the offline model"), "{}", demo.said);
     assert!(!demo.said.contains("warning:"), "{}", demo.said);
-    people_have_talked(&demo);
-    letters_were_answered(&demo);
-    texts_have_versions(&demo);
-    some_of_it_went_wrong(&demo);
-    it_has_cost_something(&demo);
-    it_has_lived_by_itself(&demo);
+    check_conversations(&demo);
+    check_inbox(&demo);
+    check_versions(&demo);
+    check_errors(&demo);
+    check_costs(&demo);
+    check_schedules(&demo);
     let checked = home.run(&["-w", "try", "check"]);
     assert_eq!((checked.code, checked.stderr.as_str()), (0, ""), "{}", checked.stdout);
     demo.stop();
 }
 
 #[test]
-fn a_demo_can_be_stopped_before_its_history_is_made_and_leaves_nothing() {
+fn demo_can_be_stopped_early() {
     let home = Home::new();
     let mut command = home.command(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
     command.env("TMPDIR", home.outside());
     let demo = Serving::start_until(command, "token create --user bob");
-    assert!(demo.said.starts_with("The page: http://127.0.0.1:"), "the link comes first: {}", demo.said);
-    let folder = demo.said.split("a workspace to try things in: ").nth(1).unwrap();
+    assert!(demo.said.starts_with("Web page: http://127.0.0.1:"), "the link comes first: {}", demo.said);
+    let folder = demo.said.split("demo workspace: ").nth(1).unwrap();
     let folder = folder.lines().next().unwrap().to_owned();
     demo.stop();
     assert!(!std::path::Path::new(&folder).exists(), "{folder} is still there");

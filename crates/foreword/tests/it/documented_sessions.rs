@@ -1,15 +1,14 @@
-//! Every `console` block of the README and of `docs/` is executed, and its output compared with what the program prints.
+//! Runs every `console` block of the README and of `docs/` and compares the output with the page.
 //!
-//! All blocks of a page run in one shell, one after the other, in an empty folder. HTML comments before a block say what a
-//! reader needs not see:
+//! All blocks of a page run in one shell, one after the other, in an empty folder. HTML comments before a block control it:
 //!
-//! - `<!-- not run: REASON -->`: the block needs what a test does not have. [`NOT_RUN`] counts them.
-//! - `<!-- setup: COMMANDS -->`: what to do before, without a word.
+//! - `<!-- not run: REASON -->`: the block needs something that a test does not have. [`NOT_RUN`] counts them.
+//! - `<!-- setup: COMMANDS -->`: commands to run before, not shown on the page.
 //! - `<!-- until: WORDS -->`: the last command runs until it prints these words.
 //! - `<!-- recorded by … -->`: another test records and compares it.
 //!
-//! A command without output shown only has to succeed. `…` on a line of its own stands for any lines, elsewhere for any text.
-//! `scripts/record-docs.sh` writes what the program prints into the pages.
+//! A command without output on the page only has to succeed. `…` on its own line matches any lines, elsewhere any text.
+//! `scripts/record-docs.sh` updates the pages with the program's output.
 
 mod block;
 mod comparison;
@@ -23,7 +22,7 @@ use self::comparison::{matches, updated};
 
 /// Set by `scripts/record-docs.sh`.
 const RECORD: &str = "FOREWORD_RECORD_DOCS";
-/// How many blocks are not run. Lower it when one is; think twice before raising it.
+/// The number of blocks that are not run. Lower it when one is; avoid raising it.
 const NOT_RUN: usize = 15;
 
 fn pages() -> Vec<PathBuf> {
@@ -36,7 +35,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// What is wrong on a page; in recording, the page is mended instead.
+/// The differences on a page; in recording mode, updates the page instead.
 fn differences(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap();
     let blocks = Block::all_of(&text);
@@ -47,7 +46,7 @@ fn differences(page: &Path) -> Vec<String> {
     let ran = shell::run(&name, &blocks);
     let mut wrong = Vec::new();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    // From the last to the first, so that line numbers stay true.
+    // From the last to the first, so that line numbers stay valid.
     let commands =
         blocks.iter().filter(|block| block.purpose == Purpose::Run).flat_map(|block| &block.commands);
     let mut pairs: Vec<_> = commands.zip(ran).collect();
@@ -81,7 +80,7 @@ fn differences(page: &Path) -> Vec<String> {
 }
 
 #[test]
-fn console_blocks_show_what_the_program_prints() {
+fn console_blocks_match_the_program_output() {
     let only = std::env::var("FOREWORD_DOCS_PAGE").ok();
     let pages: Vec<PathBuf> =
         pages().into_iter().filter(|page| only.as_ref().is_none_or(|only| page.ends_with(only))).collect();
@@ -94,7 +93,7 @@ fn console_blocks_show_what_the_program_prints() {
 }
 
 #[test]
-fn blocks_that_are_not_run_are_few_and_say_why() {
+fn skipped_blocks_are_few_and_have_reasons() {
     let mut count = 0;
     for page in pages() {
         for block in Block::all_of(&fs::read_to_string(&page).unwrap()) {

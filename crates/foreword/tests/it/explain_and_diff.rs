@@ -1,18 +1,17 @@
-//! `explain` and `diff`: what the owner reads. Whole screens are kept as snapshots, with hashes, times and folders
-//! masked.
+//! `explain` and `diff`: the owner's view. Whole screens are snapshots, with hashes, times and folders masked.
 
 use serde_json::{Value, json};
 
 use crate::program::{Home, layer};
 
-/// A screen without what differs from run to run: hashes, and whatever the day and the hour weigh.
+/// A screen without hashes and token counts that depend on the date.
 fn masked(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let line = match (line.find("blake3:"), line.find("- Time: ")) {
             (Some(at), _) => format!("{}blake3:…", &line[..at]),
             (_, Some(at)) => format!("{}- Time: …", &line[..at]),
-            _ if is_moved_by_the_clock(line) => without_numbers(line),
+            _ if depends_on_the_date(line) => without_numbers(line),
             _ => line.to_owned(),
         };
         out.push_str(line.trim_end());
@@ -21,8 +20,8 @@ fn masked(text: &str) -> String {
     out
 }
 
-fn is_moved_by_the_clock(line: &str) -> bool {
-    ["  runtime ", "Weight ", "Price ", "--- ", "+++ "].iter().any(|start| line.starts_with(start))
+fn depends_on_the_date(line: &str) -> bool {
+    ["  runtime ", "Size ", "Price ", "--- ", "+++ "].iter().any(|start| line.starts_with(start))
 }
 
 fn without_numbers(line: &str) -> String {
@@ -38,7 +37,7 @@ fn without_numbers(line: &str) -> String {
     line.split_whitespace().filter(|word| !is_bar(word)).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The demo workspace on a model whose facts these tests own: the built-in table changes with the market.
+/// The demo workspace on a model whose prices are set by these tests: the built-in table changes over time.
 fn house() -> Home {
     let home = Home::made_for("gateway");
     let yaml = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
@@ -58,7 +57,7 @@ prices:
 }
 
 #[test]
-fn alice_alone_with_her_assistant() {
+fn explain_shows_alices_direct_message() {
     insta::assert_snapshot!(masked(&house().succeed(&["explain", "--user", "alice"])));
 }
 
@@ -69,13 +68,13 @@ fn bob_in_the_group() {
 }
 
 #[test]
-fn going_from_alice_alone_to_bob_in_the_group() {
+fn diff_from_alice_direct_to_bob_in_group() {
     let printed = house().succeed(&["diff", "--a", "user=alice", "--b", "user=bob,situation=group"]);
     insta::assert_snapshot!(masked(&printed));
 }
 
 #[test]
-fn a_price_nobody_knows_is_unknown_and_never_nothing() {
+fn unknown_price_is_shown_as_unknown() {
     let home = Home::made_for("gateway");
     let printed = home.succeed(&["explain", "--model", "nobody/knows"]);
     assert!(printed.contains("Price   unknown cold, unknown warm"), "{printed}");
@@ -85,7 +84,7 @@ fn a_price_nobody_knows_is_unknown_and_never_nothing() {
 }
 
 #[test]
-fn a_warm_turn_is_cheaper_than_a_cold_one() {
+fn warm_turn_is_cheaper_than_a_cold_one() {
     let printed = house().succeed(&["explain", "--user", "alice"]);
     let line = printed.lines().find(|line| line.starts_with("Price")).unwrap();
     let prices: Vec<f64> = line.split(['$', ' ']).filter_map(|word| word.parse().ok()).collect();
@@ -93,7 +92,7 @@ fn a_warm_turn_is_cheaper_than_a_cold_one() {
 }
 
 #[test]
-fn explain_as_json_is_the_build_and_what_is_not_in_it() {
+fn explain_json_has_included_and_omitted_layers() {
     let home = house();
     let occasion = ["--user", "bob", "--situation", "group"];
     let built = home.json(&[&["build", "--format", "json"], &occasion[..]].concat());
@@ -119,7 +118,7 @@ fn explain_as_json_is_the_build_and_what_is_not_in_it() {
 }
 
 #[test]
-fn a_layer_that_was_cut_is_told_on_every_build() {
+fn every_build_reports_cut_layers() {
     let home = house();
     home.write("IDENTITY.md", "A long line about the house.\n".repeat(4_000));
     let printed = home.succeed(&["explain", "--user", "alice"]);
@@ -133,7 +132,7 @@ fn a_layer_that_was_cut_is_told_on_every_build() {
 }
 
 #[test]
-fn a_diff_as_json_names_each_layer_and_the_epochs_fate() {
+fn diff_json_lists_layers_and_epoch_change() {
     let home = house();
     let diff = home.json(&["--json", "diff", "--a", "user=alice", "--b", "user=bob,situation=group"]);
     let status = |id: &str| layer(&diff, id).map(|one| one["status"].clone());
@@ -147,7 +146,7 @@ fn a_diff_as_json_names_each_layer_and_the_epochs_fate() {
 }
 
 #[test]
-fn every_hard_dependency_opens_a_new_epoch_and_nothing_else_does() {
+fn only_hard_dependencies_start_a_new_epoch() {
     let home = house();
     home.write("elsewhere/x", "");
     let decision = |a: &str, b: &str| {

@@ -1,5 +1,4 @@
-//! What happens when the configuration or the workspace is not there: nothing is stored or executed on defaults that
-//! nobody chose.
+//! A missing configuration or workspace: nothing is stored or executed with default settings.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -7,11 +6,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::program::{Home, PEOPLE, Ran};
-use crate::serving::Serving;
+use crate::server_process::Serving;
 
 const ADA: &str = "agent: { name: Ada, model: offline/echo }\ntools: { disabled: [bash] }\n";
 
-/// A token for everything, made where the workspace of `home` is.
+/// A token with all scopes for the workspace of `home`.
 pub(crate) fn token(home: &Home) -> String {
     let made = home.json(&[
         "--json",
@@ -27,7 +26,7 @@ pub(crate) fn token(home: &Home) -> String {
     made["token"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
 }
 
-/// Asks again until `is_so`; whatever watches the files takes its time.
+/// Polls until `is_so`, since file watchers need time.
 pub(crate) fn until(
     serving: &Serving,
     path: &str,
@@ -73,7 +72,7 @@ fn commands_that_store_or_execute_need_a_workspace() {
 }
 
 #[test]
-fn commands_that_only_look_work_anywhere() {
+fn read_only_commands_work_anywhere() {
     let home = Home::new();
     for command in [&["build"][..], &["explain"], &["check"], &["status"], &["token", "list"]] {
         home.succeed(command);
@@ -82,7 +81,7 @@ fn commands_that_only_look_work_anywhere() {
 }
 
 #[test]
-fn here_makes_a_workspace_of_the_directory() {
+fn here_uses_the_directory_as_workspace() {
     let home = Home::new();
     home.succeed(&["--here", "chat", "hello"]);
     assert!(home.path().join(".foreword").is_dir());
@@ -90,7 +89,7 @@ fn here_makes_a_workspace_of_the_directory() {
 }
 
 #[test]
-fn the_environment_overriding_the_current_workspace_is_said_once() {
+fn environment_workspace_override_warns_once() {
     let files = [("foreword.yaml", ADA), ("SOUL.md", "You are kind.")];
     let (home, other) = (Home::with(&files), Home::with(&files));
     let ran = |workspace: &std::path::Path| {
@@ -105,7 +104,7 @@ fn the_environment_overriding_the_current_workspace_is_said_once() {
 }
 
 #[test]
-fn a_deleted_configuration_changes_nothing_but_what_is_reported() {
+fn deleted_configuration_is_reported_and_the_old_one_kept() {
     let home = Home::with(&[("foreword.yaml", &format!("{ADA}{PEOPLE}"))]);
     let token = token(&home);
     let serving = Serving::start(&home, &[]);
@@ -124,7 +123,41 @@ fn a_deleted_configuration_changes_nothing_but_what_is_reported() {
 }
 
 #[test]
-fn nothing_is_answered_while_the_workspace_is_gone() {
+fn emptied_configuration_leaves_the_last_one_in_force() {
+    let home = Home::with(&[("foreword.yaml", &format!("{ADA}{PEOPLE}"))]);
+    let token = token(&home);
+    let serving = Serving::start(&home, &[]);
+    let yaml = fs::read(home.path().join("foreword.yaml")).unwrap();
+    for empty in ["", "# a comment\n"] {
+        home.write("foreword.yaml", empty);
+        let ready = until(&serving, "/readyz", "", |_, body| body["status"] == "degraded");
+        assert_eq!(codes(&ready), ["config_empty"]);
+        let (_, tools) = serving.get("/api/v1/tools", &token);
+        assert!(!tools.to_string().contains("\"bash\""), "a disabled tool is back: {tools}");
+        home.write("foreword.yaml", &yaml);
+        until(&serving, "/readyz", "", |_, body| body["status"] == "ok");
+    }
+}
+
+#[test]
+fn lost_configuration_is_refused_by_new_processes() {
+    let home = Home::with(&[("foreword.yaml", ADA)]);
+    home.succeed(&["chat", "hello"]);
+    home.remove("foreword.yaml");
+    for command in [&["chat", "hello"][..], &["serve", "--listen", "127.0.0.1:0"], &["build"], &["mcp"]] {
+        let refused = home.refused(3, command);
+        assert!(
+            refused.contains("`foreword.yaml` is missing") && refused.contains("write `{}`"),
+            "{refused}"
+        );
+    }
+    assert!(home.run(&["check"]).stdout.contains("`foreword.yaml` is missing"));
+    home.write("foreword.yaml", "{}\n");
+    home.succeed(&["chat", "hello"]);
+}
+
+#[test]
+fn missing_workspace_refuses_every_message() {
     let home = Home::with(&[("foreword.yaml", &format!("{ADA}{PEOPLE}")), ("SOUL.md", "You are kind.")]);
     let store = home.outside().join("store.db");
     let environment = [("FOREWORD_STORE_URL", store.to_str().unwrap())];

@@ -1,5 +1,5 @@
-//! Seed 000's rules for blueprint `gateway`, beyond who sees which file: overlays, per-user files, missing files,
-//! unknown people and places.
+//! Seed 000's rules for blueprint `gateway`, except file visibility: overlays, per-user files, missing files, unknown
+//! users and situations.
 
 use crate::program::{Home, PEOPLE, layer, layer_text, warning_codes};
 
@@ -49,7 +49,7 @@ fn text(home: &Home, occasion: &[&str]) -> String {
 }
 
 #[test]
-fn the_seeds_example_gates_files_as_the_seed_says() {
+fn seed_example_gates_files_as_specified() {
     let home = example();
     let group = text(&home, &["--user", "alice", "--situation", "group"]);
     assert!(group.contains("Tool notes.") && group.contains("Identity text."), "{group}");
@@ -59,7 +59,7 @@ fn the_seeds_example_gates_files_as_the_seed_says() {
 }
 
 #[test]
-fn memory_md_is_an_index_line_and_not_even_its_first_line_is_in_the_prompt() {
+fn memory_md_is_only_an_index_line() {
     let home = example();
     let line = |home: &Home| {
         let prompt = text(home, &["--user", "alice"]);
@@ -76,12 +76,12 @@ fn memory_md_is_an_index_line_and_not_even_its_first_line_is_in_the_prompt() {
 }
 
 #[test]
-fn a_file_that_is_not_listed_is_not_loaded() {
+fn unlisted_file_is_not_loaded() {
     assert!(!text(&example(), &["--user", "alice"]).contains("Periodic tasks."));
 }
 
 #[test]
-fn an_overlay_is_appended_only_in_its_situation() {
+fn overlay_is_appended_only_in_its_situation() {
     let home = example();
     for (situation, shown, not_shown) in [
         ("group", "Rules of the group.", "Rules of the check."),
@@ -96,7 +96,7 @@ fn an_overlay_is_appended_only_in_its_situation() {
 }
 
 #[test]
-fn a_missing_overlay_is_skipped_and_told_to_the_owner() {
+fn missing_overlay_is_skipped_and_reported_to_the_owner() {
     let home = example();
     home.remove("prompts/group-rules.md");
     let report = home.json(&["--json", "explain", "--user", "alice", "--situation", "group"]);
@@ -107,7 +107,7 @@ fn a_missing_overlay_is_skipped_and_told_to_the_owner() {
 }
 
 #[test]
-fn a_per_user_file_is_that_users_alone() {
+fn per_user_file_is_shown_to_that_user_only() {
     let home = example();
     for (user, own, other) in [("alice", "About alice.", "About bob."), ("bob", "About bob.", "About alice.")]
     {
@@ -117,7 +117,7 @@ fn a_per_user_file_is_that_users_alone() {
 }
 
 #[test]
-fn a_users_own_skills_are_listed_for_nobody_else() {
+fn user_skills_are_private() {
     let home = example();
     home.write("skills/shared/SKILL.md", "---\nname: shared\ndescription: for everybody\n---\nDo it.\n");
     home.write("users/bob/skills/oak/SKILL.md", "---\nname: oak\ndescription: bob's oak\n---\nSaw it.\n");
@@ -131,7 +131,7 @@ fn a_users_own_skills_are_listed_for_nobody_else() {
 }
 
 #[test]
-fn missing_files_are_skipped_without_a_marker_or_a_bare_heading() {
+fn missing_files_leave_no_marker_or_bare_heading() {
     let home = example();
     for path in ["TOOLS.md", "IDENTITY.md", "MEMORY.md", "users/alice/USER.md"] {
         home.remove(path);
@@ -145,7 +145,7 @@ fn missing_files_are_skipped_without_a_marker_or_a_bare_heading() {
 }
 
 #[test]
-fn a_missing_soul_falls_back_to_a_built_in_text_and_says_so() {
+fn missing_soul_uses_the_built_in_text_with_notice() {
     let home = example();
     home.remove("SOUL.md");
     let report = home.json(&["build", "--format", "json", "--user", "carol"]);
@@ -157,7 +157,7 @@ fn a_missing_soul_falls_back_to_a_built_in_text_and_says_so() {
 }
 
 #[test]
-fn a_blank_soul_is_as_good_as_none() {
+fn blank_soul_counts_as_missing() {
     let home = example();
     home.write("SOUL.md", " \n");
     let report = home.json(&["build", "--format", "json", "--user", "carol"]);
@@ -165,7 +165,7 @@ fn a_blank_soul_is_as_good_as_none() {
 }
 
 #[test]
-fn an_override_mark_replaces_the_built_in_text_and_is_no_part_of_the_prompt() {
+fn override_mark_replaces_the_built_in_text() {
     let home = example();
     let yaml = "\
 agent: { blueprint: mine }
@@ -183,24 +183,20 @@ blueprints:
 }
 
 #[test]
-fn an_unknown_user_is_public_and_the_operator_is_warned() {
+fn unknown_user_is_public_and_causes_a_warning() {
     let home = example();
     let report = home.json(&["build", "--format", "json", "--user", "bbo"]);
     assert_eq!(report["trust"]["effective"], "public");
     assert!(!report.to_string().contains("bob"), "a stranger must not learn who is known here");
     let ran = home.run(&["build", "--user", "bbo"]);
     assert_eq!(ran.code, 0);
-    assert!(
-        ran.stderr.contains("warning: nobody here is called `bbo`, so this is `public`"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("warning: unknown user `bbo`, so trust is `public`"), "{}", ran.stderr);
     let explained = home.json(&["--json", "explain", "--user", "bbo"]);
     assert_eq!(warning_codes(&explained), ["unknown_user", "hint"]);
 }
 
 #[test]
-fn an_unknown_situation_is_public_even_for_the_owner_and_the_operator_is_warned() {
+fn unknown_situation_is_public_with_a_warning() {
     let home = example();
     let ran = home.run(&["build", "--user", "alice", "--situation", "grup"]);
     assert!(ran.stderr.contains("warning: there is no situation `grup`"), "{}", ran.stderr);
@@ -212,7 +208,7 @@ fn an_unknown_situation_is_public_even_for_the_owner_and_the_operator_is_warned(
 }
 
 #[test]
-fn the_channel_tells_who_speaks_unless_a_name_is_given() {
+fn channel_determines_the_user_unless_named() {
     let home = example();
     let trust =
         |args: &[&str]| home.json(&[&["build", "--format", "json"], args].concat())["trust"]["user"].clone();
@@ -223,7 +219,7 @@ fn the_channel_tells_who_speaks_unless_a_name_is_given() {
 }
 
 #[test]
-fn a_situation_of_ones_own_lets_nobody_above_familiar_unless_it_says_so() {
+fn custom_situation_is_limited_to_familiar_by_default() {
     let home = Home::new();
     home.write("foreword.yaml", format!("{PEOPLE}situations:\n  club: {{}}\n  home: {{ ceiling: full }}\n"));
     let effective = |situation| {
@@ -235,7 +231,7 @@ fn a_situation_of_ones_own_lets_nobody_above_familiar_unless_it_says_so() {
 }
 
 #[test]
-fn layers_stand_in_order_of_stability_whatever_the_occasion() {
+fn layers_are_ordered_by_stability_on_every_occasion() {
     let home = example();
     let rank =
         |word: &str| ["static", "agent", "conversation", "turn"].iter().position(|known| *known == word);
@@ -253,7 +249,7 @@ fn layers_stand_in_order_of_stability_whatever_the_occasion() {
 }
 
 #[test]
-fn a_channels_name_is_no_path_to_other_files() {
+fn channel_name_can_not_escape_its_folder() {
     let home = example();
     for channel in ["../TOOLS:x", "./../HEARTBEAT:x", "/etc/hosts:x", "..:x", "sig\nnal:x"] {
         let report = home.json(&["--json", "explain", "--user", "carol", "--channel", channel]);
@@ -264,7 +260,7 @@ fn a_channels_name_is_no_path_to_other_files() {
 }
 
 #[test]
-fn a_cut_marker_offers_lines_only_where_they_are_the_files_own() {
+fn cut_marker_has_lines_only_if_they_match() {
     let long: String = (1..=400).map(|line| format!("line {line} of the soul\n")).collect();
     let cut = |text: &str| {
         let home = Home::with(&[("SOUL.md", text)]);
@@ -273,7 +269,7 @@ fn a_cut_marker_offers_lines_only_where_they_are_the_files_own() {
     };
     let marked = cut(&long);
     assert!(marked.contains("cut here") && marked.contains("memory_get(\"SOUL.md\", "), "{marked}");
-    // Blank lines at the head are not part of the prompt, so its lines are no longer the file's.
+    // Leading blank lines are not part of the prompt, so its line numbers no longer match the file's.
     let shifted = cut(&format!("\n\n{long}"));
     assert!(shifted.contains("cut here") && !shifted.contains("memory_get(\"SOUL.md\""), "{shifted}");
 }

@@ -1,4 +1,4 @@
-//! `foreword init`: a workspace that works at once, all of it or nothing.
+//! `foreword init`: creates a complete workspace or nothing.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::program::{Home, Ran, refusal};
 const BLUEPRINTS: [&str; 5] = ["gateway", "vm", "sovereign", "template", "agent"];
 
 #[test]
-fn every_blueprint_gives_a_workspace_without_problems_that_builds() {
+fn every_blueprint_creates_a_valid_workspace() {
     for blueprint in BLUEPRINTS {
         let home = Home::made_for(blueprint);
         let checked = home.json(&["--json", "check"]);
@@ -21,10 +21,10 @@ fn every_blueprint_gives_a_workspace_without_problems_that_builds() {
 }
 
 #[test]
-fn a_directory_is_made_and_the_answer_lists_every_file() {
+fn init_creates_directory_and_lists_files() {
     let home = Home::new();
-    let told = home.json(&["--json", "init", "deep/inside", "--blueprint", "vm"]);
-    let mut files: Vec<String> = told["files"]
+    let output = home.json(&["--json", "init", "deep/inside", "--blueprint", "vm"]);
+    let mut files: Vec<String> = output["files"]
         .as_array()
         .unwrap()
         .iter()
@@ -36,11 +36,11 @@ fn a_directory_is_made_and_the_answer_lists_every_file() {
 }
 
 #[test]
-fn the_next_steps_it_names_are_commands_that_work() {
+fn next_steps_of_init_work() {
     let home = Home::new();
-    let told = home.succeed(&["init", "house"]);
-    let steps: Vec<&str> = told.lines().filter(|line| line.starts_with("  foreword -w ")).collect();
-    assert_eq!(steps.len(), 3, "{told}");
+    let output = home.succeed(&["init", "house"]);
+    let steps: Vec<&str> = output.lines().filter(|line| line.starts_with("  foreword -w ")).collect();
+    assert_eq!(steps.len(), 3, "{output}");
     for step in steps {
         let words: Vec<&str> = step.split("   ").next().unwrap().split_whitespace().skip(1).collect();
         home.succeed(&words);
@@ -48,18 +48,18 @@ fn the_next_steps_it_names_are_commands_that_work() {
 }
 
 #[test]
-fn a_file_that_is_there_already_is_never_overwritten_and_nothing_is_written() {
+fn init_never_overwrites_a_file() {
     let home = Home::with(&[("SOUL.md", "mine"), ("users/alice/USER.md", "mine too")]);
     let before = home.listing();
-    let told = home.refused(1, &["init"]);
-    assert!(told.contains("already has SOUL.md, users/alice/USER.md"), "{told}");
-    assert!(told.contains("nothing was written"), "{told}");
+    let output = home.refused(1, &["init"]);
+    assert!(output.contains("already has SOUL.md, users/alice/USER.md"), "{output}");
+    assert!(output.contains("nothing was written"), "{output}");
     assert_eq!(home.listing(), before);
     assert_eq!(std::fs::read_to_string(home.path().join("SOUL.md")).unwrap(), "mine");
 }
 
 #[test]
-fn a_link_to_nowhere_counts_as_a_file_that_is_there() {
+fn dangling_link_counts_as_existing_file() {
     let home = Home::new();
     home.link("SOUL.md", home.outside().join("elsewhere"));
     home.refused(1, &["init"]);
@@ -68,7 +68,7 @@ fn a_link_to_nowhere_counts_as_a_file_that_is_there() {
 }
 
 #[test]
-fn an_unknown_blueprint_is_a_mistake_in_usage() {
+fn unknown_blueprint_is_a_usage_error() {
     let home = Home::new();
     assert!(home.refused(2, &["init", "--blueprint", "gatway"]).contains("did you mean `gateway`?"));
     assert!(home.refused(2, &["init", "--blueprint", "x"]).contains("use one of gateway, vm"));
@@ -76,21 +76,21 @@ fn an_unknown_blueprint_is_a_mistake_in_usage() {
 }
 
 #[test]
-fn what_was_written_is_taken_back_when_a_later_file_cannot_be() {
+fn failed_init_removes_written_files() {
     let home = Home::with(&[("users", "a file where a folder has to be")]);
-    let told = home.refused(1, &["init"]);
-    assert!(told.contains("can't write `"), "{told}");
+    let output = home.refused(1, &["init"]);
+    assert!(output.contains("can't write `"), "{output}");
     assert_eq!(home.listing(), ["users"]);
 }
 
 #[test]
-fn a_file_that_could_be_written_only_in_part_is_taken_back_too() {
+fn partially_written_file_is_removed() {
     let home = Home::new();
-    // No file may grow past a few blocks: as good as a full disk, and it needs no special rights.
+    // A file size limit of a few blocks acts like a full disk, and needs no special rights.
     let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" init new";
     let mut command = Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_foreword")]).current_dir(home.path());
-    let told = refusal(Ran::of(command.output().unwrap()), 1, &["init"]);
-    assert!(told.contains("foreword.yaml"), "{told}");
+    let output = refusal(Ran::of(command.output().unwrap()), 1, &["init"]);
+    assert!(output.contains("foreword.yaml"), "{output}");
     assert!(home.listing().is_empty(), "left behind: {:?}", home.listing());
 }

@@ -1,5 +1,5 @@
-//! Seed 001, section 14, as people meet it: what is in `.foreword/logs/foreword.log` after the program has run, what is on
-//! standard output while it runs, and what is in neither.
+//! Seed 001, section 14: the contents of `.foreword/logs/foreword.log` and of standard output, and what appears in
+//! neither.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use crate::program::{Home, PEOPLE, Ran};
 
 const LOG: &str = ".foreword/logs/foreword.log";
 
-/// A workspace in which trying again takes no time.
+/// A workspace without delays between retries.
 fn home(logging: &str) -> Home {
     let config = format!(
         "agent: {{ name: Ada }}\n{PEOPLE}retry: {{ max_retries: 3, base_delay_ms: 5, max_delay_ms: 20 }}\n{logging}"
@@ -23,7 +23,7 @@ fn say(home: &Home, words: &str) -> Ran {
     home.run(&["chat", "--conversation", "c-1", words])
 }
 
-/// The lines of a file, each read as JSON.
+/// The lines of a file, parsed as JSON.
 fn lines_of(home: &Home, path: &str) -> Vec<Value> {
     let text = fs::read_to_string(home.path().join(path)).unwrap();
     assert!(text.ends_with('\n') && !text.contains("\n\n"), "{text}");
@@ -41,7 +41,7 @@ fn named<'a>(log: &'a [Value], event: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn s14_1_and_s14_3_every_turn_is_in_the_file_with_its_tokens_and_nothing_of_it_on_the_screen() {
+fn s14_1_and_s14_3_turns_are_logged_with_tokens() {
     let home = home("");
     for words in ["!say one", "!fail 401", "!say three"] {
         let ran = say(&home, words);
@@ -62,7 +62,7 @@ fn s14_1_and_s14_3_every_turn_is_in_the_file_with_its_tokens_and_nothing_of_it_o
 }
 
 #[test]
-fn s14_2_and_s14_8_tools_are_logged_with_name_duration_and_failure_or_the_reason_they_did_not_run() {
+fn s14_2_and_s14_8_tool_outcomes_are_logged() {
     let home = home("");
     say(&home, "!tool memory_search {\"query\":\"Carol\"}\n!tool read_file {\"path\":\"nowhere.md\"}");
     say(&home, "!tool bash {\"command\":\"rm -rf /\"}");
@@ -79,7 +79,7 @@ fn s14_2_and_s14_8_tools_are_logged_with_name_duration_and_failure_or_the_reason
 }
 
 #[test]
-fn s14_5_a_providers_errors_are_logged_with_its_name_the_status_and_the_attempt() {
+fn s14_5_provider_errors_log_name_status_and_attempt() {
     let home = home("");
     say(&home, "!fail 429 times=2\nhello");
     let log = log(&home);
@@ -91,7 +91,7 @@ fn s14_5_a_providers_errors_are_logged_with_its_name_the_status_and_the_attempt(
 }
 
 #[test]
-fn s14_6_every_line_is_an_object_that_says_when_how_bad_where_and_what() {
+fn s14_6_every_line_has_time_level_module_and_event() {
     let home = home("");
     say(&home, "!tool read_file {\"path\":\"a\\nb\\u0001\\\"c\\u2028\"}");
     let log = log(&home);
@@ -105,7 +105,7 @@ fn s14_6_every_line_is_an_object_that_says_when_how_bad_where_and_what() {
 }
 
 #[test]
-fn s14_7_what_is_below_the_level_is_not_written() {
+fn s14_7_lines_below_the_level_are_not_written() {
     let home = home("logging: { level: error }\n");
     say(&home, "!fail 429 times=1\nhello");
     say(&home, "!fail 401");
@@ -116,7 +116,7 @@ fn s14_7_what_is_below_the_level_is_not_written() {
 }
 
 #[test]
-fn debug_lines_have_payloads_and_whole_tool_output_without_secrets() {
+fn debug_lines_have_payloads_without_secrets() {
     let home = home("logging: { level: debug }\n");
     let secret = ["gh", "p_", "Zq8Rw3Tb6Yk1Lm5Xc9Vp2Hd7Gs4FnJzQ0eUi"].concat();
     say(&home, &format!("!tool bash {{\"command\":\"seq 1 2500; echo {secret}\"}}"));
@@ -133,7 +133,7 @@ fn debug_lines_have_payloads_and_whole_tool_output_without_secrets() {
     assert_eq!((&output["tool"], &output["sessionId"]), (&json!("bash"), &json!("c-1")));
     let text = fs::read_to_string(home.path().join(LOG)).unwrap();
     assert!(text.contains("[REDACTED]") && !text.contains(&secret[4..]));
-    // Payloads are in the lines alone: what is stored has no words.
+    // Payloads are only in log lines: stored events have no text.
     let stored = home.succeed(&["export", "events"]);
     assert!(!stored.contains("api_request") && !stored.contains("seq 1 2500"), "{stored}");
 }
@@ -149,12 +149,12 @@ fn payloads_are_in_no_line_at_level_info() {
 }
 
 #[test]
-fn s14_9_the_file_is_turned_over_when_the_day_has_changed_and_when_it_is_full() {
+fn s14_9_file_is_rotated_daily_and_when_full() {
     let home = home("logging: { rotation: { max_size_mb: 1 } }\n");
     home.write(LOG, "{\"ts\":\"2026-01-02T10:00:00.000Z\",\"event\":\"of another day\"}\n");
     home.write(".foreword/logs/foreword.2001-01-01.log", "{}\n");
     home.write(".foreword/logs/notes.2001-01-01.log", "{}\n");
-    // A file that is too old once it has been turned over goes at once.
+    // An expired file is deleted on rotation.
     say(&home, "!say hello");
     assert!(!named(&log(&home), "turn_end").is_empty());
     let today = log(&home)[0]["ts"].as_str().unwrap()[..10].to_owned();
@@ -168,7 +168,7 @@ fn s14_9_the_file_is_turned_over_when_the_day_has_changed_and_when_it_is_full() 
 }
 
 #[test]
-fn s14_9_yesterdays_file_is_kept_under_its_day() {
+fn s14_9_yesterdays_file_is_named_by_its_day() {
     let home = home("logging: { rotation: { max_days: 30000 } }\n");
     let old = "{\"ts\":\"2026-01-02T10:00:00.000Z\",\"event\":\"of another day\"}\n";
     home.write(LOG, old);
@@ -178,7 +178,7 @@ fn s14_9_yesterdays_file_is_kept_under_its_day() {
 }
 
 #[test]
-fn s14_10_a_secret_is_in_no_line_and_in_no_stored_event() {
+fn s14_10_secrets_are_in_no_line_or_event() {
     let home = home("logging: { redact: { patterns: ['CUST-\\d+'] } }\n");
     let secret = ["gh", "p_", "Zq8Rw3Tb6Yk1Lm5Xc9Vp2Hd7Gs4FnJzQ0eUi"].concat();
     say(&home, &format!("!tool read_file {{\"path\":\"{secret}\"}}"));
@@ -201,7 +201,7 @@ fn s14_10_a_secret_is_in_no_line_and_in_no_stored_event() {
 }
 
 #[test]
-fn the_log_can_be_elsewhere_or_nowhere_and_what_can_not_be_written_is_refused_with_a_way_out() {
+fn log_file_is_configurable_and_unwritable_path_is_refused() {
     let elsewhere = home("logging: { file: ../outside.log }\n");
     say(&elsewhere, "!say hello");
     assert!(elsewhere.outside().join("outside.log").exists() && !elsewhere.path().join(LOG).exists());
@@ -211,20 +211,20 @@ fn the_log_can_be_elsewhere_or_nowhere_and_what_can_not_be_written_is_refused_wi
     let blocked = home("");
     blocked.write(".foreword/logs", "a file where a folder should be");
     let said = blocked.refused(1, &["chat", "!say hello"]);
-    assert!(said.contains("can't make the folder `") && said.contains("`logging.file`"), "{said}");
+    assert!(said.contains("can't create the log folder `") && said.contains("`logging.file`"), "{said}");
 }
 
 #[test]
-fn bad_values_are_shown_with_their_line_and_a_caret() {
+fn invalid_values_are_shown_with_caret() {
     let home = home("logging:\n  redact: { patterns: ['a(b'] }\n  rotation: { max_days: 0 }\n");
     let Ran { code, stdout: said, .. } = home.run(&["check"]);
     assert_eq!(code, 3);
-    assert!(said.contains("`a(b` is no pattern for secrets: unclosed group") && said.contains('^'), "{said}");
+    assert!(said.contains("`a(b` is not a valid pattern: unclosed group") && said.contains('^'), "{said}");
     assert!(said.contains("`logging.rotation.max_days` is 0, which is too small"), "{said}");
 }
 
 #[test]
-fn what_runs_on_writes_each_line_once_to_standard_output_as_to_the_file() {
+fn run_logs_each_line_to_stdout_and_file() {
     let home = home("schedules:\n  digest: { cron: \"@daily\", prompt: \"!say done\" }\n");
     home.run(&["schedules", "run", "digest"]);
     let before = log(&home).len();
@@ -240,8 +240,9 @@ fn what_runs_on_writes_each_line_once_to_standard_output_as_to_the_file() {
             break;
         }
     }
-    let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    let status =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
     shown.extend(out.map_while(Result::ok).map(|line| serde_json::from_str::<Value>(&line).unwrap()));
     assert!(child.wait().unwrap().success());
     assert_eq!(shown, log(&home)[before..]);
@@ -250,7 +251,7 @@ fn what_runs_on_writes_each_line_once_to_standard_output_as_to_the_file() {
 }
 
 #[test]
-fn the_level_changes_while_it_runs_and_the_rest_asks_for_a_restart() {
+fn log_level_reloads_and_the_rest_needs_restart() {
     let home = home("logging: { level: warn }\n");
     let mut child = home.command(&["run"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
@@ -261,7 +262,8 @@ fn the_level_changes_while_it_runs_and_the_rest_asks_for_a_restart() {
     assert!(out.any(|line| line.contains("\"restartNeeded\":true") && line.contains("config_reload")));
     home.write("foreword.yaml", format!("{config}inbox: {{ gather_seconds: 1 }}\n").replace("warn", "info"));
     assert!(out.any(|line| line.contains("\"level\":\"info\"") && line.contains("changedSections")));
-    let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    let status =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
     assert!(child.wait().unwrap().success());
 }

@@ -1,4 +1,4 @@
-//! `foreword logs`: what happened, to whom it is shown, and how it is followed.
+//! `foreword logs`: events, their visibility, and `--follow`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use crate::program::Home;
 use crate::stored_data::postgres_database;
 
-/// How long anything may take; only a test that fails waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Only a failing test waits this long.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Two conversations: alice's with an error, and bob's.
-fn lived_in() -> Home {
+fn two_conversations() -> Home {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "c-1", "!say hello"]);
     home.succeed(&["chat", "--conversation", "c-2", "--channel", "signal:bob", "!say hello"]);
@@ -28,8 +28,8 @@ fn json_lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn events_are_shown_on_a_line_each_with_the_newest_last() {
-    let home = lived_in();
+fn events_are_shown_newest_last() {
+    let home = two_conversations();
     let lines: Vec<String> = home.succeed(&["logs"]).lines().map(str::to_owned).collect();
     assert!(lines.iter().map(|line| &line[..23]).is_sorted(), "{lines:#?}");
     let error = lines.iter().find(|line| line.contains(" api_error ")).unwrap();
@@ -48,8 +48,8 @@ fn events_are_shown_on_a_line_each_with_the_newest_last() {
 }
 
 #[test]
-fn every_filter_finds_what_it_asks_for_and_both_names_of_a_type_are_known() {
-    let home = lived_in();
+fn every_filter_works_and_type_aliases_are_accepted() {
+    let home = two_conversations();
     let found = |args: &[&str]| json_lines(&home.succeed(&[&["--json", "logs"], args].concat()));
     let all = found(&[]).len();
     assert_eq!(found(&["--type", "turn_started"]), found(&["--type", "turn_start"]));
@@ -67,17 +67,17 @@ fn every_filter_finds_what_it_asks_for_and_both_names_of_a_type_are_known() {
 }
 
 #[test]
-fn what_nobody_has_heard_of_is_told_with_what_may_have_been_meant() {
-    let home = lived_in();
+fn unknown_names_get_suggestions() {
+    let home = two_conversations();
     let refused = home.refused(2, &["logs", "--level", "eror"]);
     assert!(
-        refused.contains("there is no level `eror`") && refused.contains("did you mean `error`?"),
+        refused.contains("unknown level `eror`") && refused.contains("did you mean `error`?"),
         "{refused}"
     );
     for (args, expected) in [
-        (["--type", "turn_strat"], "there is no event type `turn_strat`: did you mean `turn_start`?"),
-        (["--user", "alcie"], "nobody here is called `alcie`: did you mean `alice`?"),
-        (["--session", "c-99"], "no event found"),
+        (["--type", "turn_strat"], "unknown event type `turn_strat`: did you mean `turn_start`?"),
+        (["--user", "alcie"], "unknown user `alcie`: did you mean `alice`?"),
+        (["--session", "c-99"], "no matching events"),
     ] {
         let ran = home.run(&[&["logs"], &args[..]].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{args:?}");
@@ -88,8 +88,8 @@ fn what_nobody_has_heard_of_is_told_with_what_may_have_been_meant() {
 }
 
 #[test]
-fn somebody_else_sees_their_own_conversation_and_nothing_else() {
-    let home = lived_in();
+fn other_users_see_only_their_own_conversation() {
+    let home = two_conversations();
     let bob = ["--json", "logs", "--as", "bob", "--at", "signal:bob"];
     assert_eq!(home.succeed(&bob), "");
     let own = json_lines(&home.succeed(&[&bob[..], &["--conversation", "c-2"]].concat()));
@@ -99,16 +99,16 @@ fn somebody_else_sees_their_own_conversation_and_nothing_else() {
 }
 
 #[test]
-fn where_nothing_has_happened_it_says_so_and_makes_no_database() {
+fn logs_without_events_create_no_database() {
     let home = Home::made_for("gateway");
     let before = home.listing();
     let ran = home.run(&["logs"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
-    assert!(ran.stderr.contains("`foreword chat` begins a conversation"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("start a conversation with `foreword chat`"), "{}", ran.stderr);
     assert_eq!(home.listing(), before);
 }
 
-/// `foreword logs --follow`, and what it prints.
+/// `foreword logs --follow`, and its output.
 struct Following {
     child: Child,
     lines: Receiver<String>,
@@ -132,7 +132,7 @@ impl Following {
     /// Waits for an event of that type in that conversation.
     fn wait_for(&self, event_type: &str, session: &str) {
         loop {
-            let line = self.lines.recv_timeout(PATIENCE).unwrap();
+            let line = self.lines.recv_timeout(TIMEOUT).unwrap();
             let event: Value = serde_json::from_str(&line).unwrap();
             if event["event_type"] == event_type && event["session_id"] == session {
                 return;
@@ -140,7 +140,7 @@ impl Following {
         }
     }
 
-    /// Ctrl-C, and the exit code.
+    /// Sends Ctrl-C and returns the exit code.
     fn stop(mut self) -> Option<i32> {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
@@ -149,16 +149,16 @@ impl Following {
 }
 
 #[test]
-fn what_another_process_writes_is_followed_until_ctrl_c() {
+fn events_of_another_process_are_followed_until_ctrl_c() {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "c-1", "!say hello"]);
     let following = Following::start(&home, &["--limit", "1", "--type", "turn_end"]);
     following.wait_for("turn_completed", "c-1");
     home.succeed(&["chat", "--conversation", "c-2", "!say hello"]);
     following.wait_for("turn_completed", "c-2");
-    // Retention forgets what was shown, and numbers begin again.
+    // Pruning deletes the printed events, and ids start over.
     let database = Connection::open(home.path().join(".foreword/foreword.db")).unwrap();
-    database.busy_timeout(PATIENCE).unwrap();
+    database.busy_timeout(TIMEOUT).unwrap();
     database.execute_batch("DELETE FROM events").unwrap();
     drop(database);
     std::thread::sleep(Duration::from_millis(1_500));
@@ -168,7 +168,7 @@ fn what_another_process_writes_is_followed_until_ctrl_c() {
 }
 
 #[test]
-fn what_another_process_writes_to_postgres_is_followed() {
+fn events_of_another_process_on_postgres_are_followed() {
     let Some(url) = postgres_database("command_line_follows") else { return };
     let home = Home::made_for("gateway");
     let on_postgres = |args: &[&str]| {
@@ -189,7 +189,7 @@ fn what_another_process_writes_to_postgres_is_followed() {
 }
 
 #[test]
-fn whoever_follows_before_anything_is_stored_waits_and_makes_no_database() {
+fn follow_waits_for_a_database() {
     let home = Home::made_for("gateway");
     let before = home.listing();
     let waiting = Following::start(&home, &[]);

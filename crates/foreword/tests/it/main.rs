@@ -1,6 +1,6 @@
-//! The program as people run it: the real binary, on workspaces in temporary directories.
+//! Integration tests of the program: the real binary, on workspaces in temporary directories.
 
-// `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
+// `cfg(test)` on the modules permits `unwrap` in functions that are not tests.
 
 #[cfg(test)]
 mod agent_rules;
@@ -57,7 +57,7 @@ mod memory;
 #[cfg(test)]
 mod model_facts;
 #[cfg(test)]
-mod priced;
+mod priced_workspace;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod serve;
 #[cfg(test)]
 mod serve_nodes;
 #[cfg(test)]
-mod serving;
+mod server_process;
 #[cfg(test)]
 mod simulate;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Servers of tools as people see them: on the command line, and in a chat.
+//! MCP servers on the command line and in a chat.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn home() -> Home {
 }
 
 #[test]
-fn tools_are_listed_with_where_they_are_from_and_a_server_that_fails_is_told() {
+fn tools_are_listed_and_failing_servers_reported() {
     let home = home();
     let ran = home.run(&["tools"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -28,7 +28,7 @@ fn tools_are_listed_with_where_they_are_from_and_a_server_that_fails_is_told() {
         "{}",
         ran.stdout
     );
-    assert!(ran.stderr.contains("the tools of `gone` are not among them"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the tools of `gone` are missing"), "{}", ran.stderr);
     let listed = home.json(&["--json", "tools", "list"]);
     let echo = listed.as_array().unwrap().iter().find(|tool| tool["name"] == "fake__echo").unwrap();
     assert_eq!(
@@ -38,7 +38,7 @@ fn tools_are_listed_with_where_they_are_from_and_a_server_that_fails_is_told() {
 }
 
 #[test]
-fn rules_about_tools_of_servers_count_in_the_list_and_one_about_none_is_told() {
+fn tool_rules_apply_and_unmatched_ones_warn() {
     let home = home();
     let yaml = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
     let rules = "\ntools:\n  disabled: [fake__big, fake__dei]\n  trust: { \"fake__*\": inner }\n  mcp:\n";
@@ -46,7 +46,7 @@ fn rules_about_tools_of_servers_count_in_the_list_and_one_about_none_is_told() {
     let ran = home.run(&["tools"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(!ran.stdout.contains("fake__big") && ran.stdout.contains("fake__die"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("a rule for `fake__dei`, which its server does not offer"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a rule for `fake__dei`, but its server has no such tool"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("fake__big") && !ran.stderr.contains("fake__*"), "{}", ran.stderr);
     let listed = home.json(&["--json", "tools", "list"]);
     let echo = listed.as_array().unwrap().iter().find(|tool| tool["name"] == "fake__echo").unwrap();
@@ -54,7 +54,7 @@ fn rules_about_tools_of_servers_count_in_the_list_and_one_about_none_is_told() {
 }
 
 #[test]
-fn servers_are_shown_with_state_and_version_and_the_exit_code_says_if_one_fails() {
+fn failing_server_sets_the_exit_code() {
     let home = home();
     let ran = home.run(&["tools", "servers"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
@@ -67,7 +67,7 @@ fn servers_are_shown_with_state_and_version_and_the_exit_code_says_if_one_fails(
 }
 
 #[test]
-fn a_tool_is_shown_as_the_model_reads_it_and_a_wrong_name_gets_the_near_one() {
+fn tool_is_shown_and_typos_get_a_suggestion() {
     let home = home();
     let shown = home.succeed(&["tools", "show", "fake__echo"]);
     assert!(
@@ -79,7 +79,7 @@ fn a_tool_is_shown_as_the_model_reads_it_and_a_wrong_name_gets_the_near_one() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_noted_by_check() {
+fn check_reports_missing_server_programs() {
     let ran = home().run(&["check"]);
     assert_eq!(ran.code, 0, "{}", ran.stdout);
     assert!(
@@ -90,11 +90,11 @@ fn a_program_that_is_not_there_is_noted_by_check() {
 }
 
 #[test]
-fn a_chat_calls_a_tool_of_a_server_and_leaves_no_server_behind() {
+fn chat_calls_an_mcp_tool_and_stops_the_server() {
     let home = home();
     let said = home.succeed(&["--json", "chat", "!tool fake__echo {\"text\": \"hi there\"}"]);
     assert!(said.contains("| hi there"), "{said}");
-    // The server wrote down its own number and that of a process it started.
+    // The server wrote its process id and that of a process it started.
     let numbers = std::fs::read_to_string(home.path().join("child.pid")).unwrap();
     for number in numbers.split(' ') {
         let state = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();

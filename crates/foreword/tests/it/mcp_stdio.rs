@@ -1,4 +1,4 @@
-//! `foreword mcp` as the official client of the protocol starts it.
+//! `foreword mcp`, started by the official MCP client.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ async fn call(client: &Client, tool: &str, arguments: Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_at_the_terminal_has_everything_and_a_named_user_what_they_may() {
+async fn mcp_permissions_follow_the_user() {
     let home = Home::made_for("gateway");
     let alice = start(&home, &[], None).await;
     assert_eq!(alice.peer_info().unwrap().server_info.clone().unwrap().name, "foreword");
@@ -50,14 +50,14 @@ async fn the_owner_at_the_terminal_has_everything_and_a_named_user_what_they_may
     );
     assert!(kept.await.starts_with("Kept as shared/"));
     alice.cancel().await.unwrap();
-    // What happened is in the log, and the note in the memory, for whoever looks next.
+    // The log has the events and memory has the note.
     assert!(home.succeed(&["memory", "search", "hedge june"]).contains("Cut it in June."));
     let logged = home.succeed(&["logs", "--type", "memory_write"]);
     assert!(logged.contains("memory_write") && logged.contains("alice"), "{logged}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_in_the_environment_says_who_asks_and_what_is_open() {
+async fn environment_token_sets_user_and_permissions() {
     let home = Home::made_for("gateway");
     let token = home.succeed(&["token", "create", "--user", "carol", "--scope", "chat"]);
     let carol = start(&home, &[], Some(token.trim())).await;
@@ -68,18 +68,20 @@ async fn a_token_in_the_environment_says_who_asks_and_what_is_open() {
     let other =
         home.command(&["mcp", "--user", "alice"]).env("FOREWORD_TOKEN", token.trim()).output().unwrap();
     let said = String::from_utf8(other.stderr).unwrap();
-    assert!(other.status.code() == Some(2) && said.contains("speaks for `carol`"), "{said}");
+    assert!(other.status.code() == Some(2) && said.contains("belongs to `carol`"), "{said}");
     let mut wrong = home.command(&["mcp"]);
     let wrong = wrong.env("FOREWORD_TOKEN", "fwd_nothing").output().unwrap();
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(
-        wrong.status.code() == Some(1) && said.contains("opens nothing") && wrong.stdout.is_empty(),
+        wrong.status.code() == Some(1)
+            && said.contains("invalid, expired or revoked token")
+            && wrong.stdout.is_empty(),
         "{said}"
     );
 }
 
 #[test]
-fn standard_output_has_the_protocol_and_nothing_else() {
+fn stdout_carries_only_the_protocol() {
     let home = Home::made_for("gateway");
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },

@@ -1,5 +1,4 @@
-//! What the table of models says about a model, as a user meets it: retirement, models behind another provider, the cost a
-//! provider reports, how long a cache is kept.
+//! The table of models: retirement, models behind another provider, the cost a provider reports, cache retention.
 
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Home, PEOPLE};
 
-/// A workspace on the offline model, of which `facts` are known besides.
+/// A workspace on the offline model with additional model `facts`.
 fn offline(facts: &str) -> Home {
     let config = format!(
         "agent: {{ name: Ada, model: offline/echo }}\n{PEOPLE}prices:\n  - {{ id: offline/echo, {facts} }}\n"
@@ -20,7 +19,7 @@ fn offline(facts: &str) -> Home {
     Home::with(&[("foreword.yaml", &config), ("SOUL.md", "Be kind.\n")])
 }
 
-/// A workspace on `model`, whose provider is `provider`.
+/// A workspace on `model`, served by `provider`.
 fn behind(provider: &FakeProvider, model: &str, more: &str) -> Home {
     let (name, _) = model.split_once('/').unwrap();
     let url = provider.provider(WireDialect::OpenAi).base_url;
@@ -55,7 +54,7 @@ fn check_explain_and_chat_warn_of_retirement() {
 }
 
 #[test]
-fn check_warns_of_a_listed_model_that_is_retired() {
+fn check_warns_about_a_retired_model() {
     let config = format!("agent: {{ name: Ada, model: openai/o4-mini }}\n{PEOPLE}");
     let home = Home::with(&[("foreword.yaml", &config)]);
     let shown = home.succeed(&["check"]);
@@ -63,7 +62,7 @@ fn check_warns_of_a_listed_model_that_is_retired() {
 }
 
 #[test]
-fn model_behind_a_gateway_keeps_markers_window_and_price() {
+fn model_behind_a_gateway_keeps_its_facts() {
     for model in ["litellm/claude-opus-5-5", "openrouter/anthropic/claude-opus-5.5"] {
         let provider = FakeProvider::start(Reply::text("Hello.")).unwrap();
         let home = behind(&provider, model, "");
@@ -80,7 +79,7 @@ fn model_behind_a_gateway_keeps_markers_window_and_price() {
     }
 }
 
-/// An answer of a gateway that says what it charges.
+/// An answer of a gateway that reports its cost.
 fn charging(dollars: f64) -> Reply {
     let message = json!({ "role": "assistant", "content": "Hello." });
     let body = json!({
@@ -122,7 +121,7 @@ fn cache_diagnostics_need_no_beta_header() {
     assert_eq!(request.header("anthropic-beta"), None);
 }
 
-/// How often a conversation's prompt was built anew after `SOUL.md` was edited.
+/// How many epochs a conversation has after `SOUL.md` was edited.
 fn epochs_after_an_edit(facts: &str) -> i64 {
     let home = offline(facts);
     home.succeed(&["chat", "--conversation", "c-1", "hello"]);
@@ -152,7 +151,7 @@ fn several_misses_are_counted_in_the_plural() {
         home.succeed(&["chat", "--conversation", "c-1", text]);
     }
     let shown = home.succeed(&["cache"]);
-    assert!(shown.contains(": 2 misses, ") && shown.contains("2 misses without a known price"), "{shown}");
+    assert!(shown.contains(": 2 misses, ") && shown.contains("2 misses without a price"), "{shown}");
 }
 
 #[test]
@@ -160,7 +159,7 @@ fn documentation_names_no_model_that_retires() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let pages = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md" || ending == "svg"));
-    // Measurements stay as they were taken.
+    // Benchmark results stay as measured.
     let pages = pages.filter(|path| !path.ends_with("benchmarks.md"));
     let catalog = ModelCatalog::builtin();
     for path in pages.chain([root.join("README.md")]) {

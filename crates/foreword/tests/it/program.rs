@@ -1,5 +1,5 @@
-//! A workspace in a temporary directory, and the program run on it. Asserts only what holds for every run: whatever
-//! is refused says so on standard error, and nothing on standard output.
+//! A workspace in a temporary directory, and the program run on it. Asserts what is true of every run: a refused
+//! command prints to standard error only.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The users of most tests: alice is the owner, bob is close, carol is known, mallory is nobody.
+/// The users of most tests: alice is the owner, bob has trust inner, carol familiar, mallory is unknown.
 pub(crate) const PEOPLE: &str = "\
 users:
   - { name: alice, trust: full, match: [\"terminal:default\"] }
@@ -17,7 +17,7 @@ users:
   - { name: carol, trust: familiar, match: [\"signal:carol\"] }
 ";
 
-/// A workspace; whatever is beside it in the temporary directory is outside.
+/// A workspace; the rest of the temporary directory is outside.
 pub(crate) struct Home {
     base: TempDir,
 }
@@ -37,7 +37,7 @@ impl Home {
         home
     }
 
-    /// A workspace as `foreword init` makes it.
+    /// A workspace created by `foreword init`.
     pub(crate) fn made_for(blueprint: &str) -> Self {
         let home = Self::new();
         home.succeed(&["init", "--blueprint", blueprint]);
@@ -68,7 +68,7 @@ impl Home {
         std::os::unix::fs::symlink(target, path).unwrap();
     }
 
-    /// The program in this workspace, knowing nothing of whoever runs the tests.
+    /// The program in this workspace, without the environment of the test run.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foreword"));
         for (name, _) in std::env::vars_os() {
@@ -84,12 +84,12 @@ impl Home {
         Ran::of(self.command(args).output().unwrap())
     }
 
-    /// The same with something to read on standard input.
+    /// Runs the program with standard input.
     pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> Ran {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A program that has seen enough closes its end; that is for its answer to tell.
+        // A program that closes standard input early is not an error here.
         let _ = child.stdin.take().unwrap().write_all(input);
         Ran::of(child.wait_with_output().unwrap())
     }
@@ -101,14 +101,14 @@ impl Home {
         ran.stdout
     }
 
-    /// The same, as JSON.
+    /// The output of a run that must succeed, as JSON.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let text = self.succeed(args);
         serde_json::from_str(&text)
             .unwrap_or_else(|error| panic!("{args:?} printed no JSON: {error}\n{text}"))
     }
 
-    /// What is refused or failed with `code`: nothing on standard output, and a way out on standard error.
+    /// Runs a command that must fail with `code`, without standard output and with help on standard error.
     pub(crate) fn refused(&self, code: i32, args: &[&str]) -> String {
         refusal(self.run(args), code, args)
     }
@@ -122,12 +122,12 @@ impl Home {
     }
 }
 
-/// Checks a run that must end with `code`, and gives what it said.
+/// Checks a run that must end with `code`, and returns its standard error.
 pub(crate) fn refusal(ran: Ran, code: i32, args: &[&str]) -> String {
     assert_eq!(ran.code, code, "{args:?}: {}\n{}", ran.stderr, ran.stdout);
     assert_eq!(ran.stdout, "", "{args:?} printed half an answer");
     assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
-    assert!(ran.stderr.contains("help: "), "{args:?} shows no way out: {}", ran.stderr);
+    assert!(ran.stderr.contains("help: "), "{args:?} shows no help: {}", ran.stderr);
     ran.stderr
 }
 
@@ -144,7 +144,6 @@ fn list(folder: &Path, prefix: &str, out: &mut Vec<String>) {
     }
 }
 
-/// What a run left behind.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -162,12 +161,12 @@ impl Ran {
     }
 }
 
-/// The layer called `id` in a report.
+/// The layer with `id` in a report.
 pub(crate) fn layer<'a>(report: &'a Value, id: &str) -> Option<&'a Value> {
     report["layers"].as_array().unwrap().iter().find(|layer| layer["id"] == id)
 }
 
-/// The bytes of the layer called `id`.
+/// The text of the layer with `id`.
 pub(crate) fn layer_text<'a>(report: &'a Value, id: &str) -> Option<&'a str> {
     let range = &layer(report, id)?["range"];
     let [from, to] = [&range[0], &range[1]].map(|at| usize::try_from(at.as_u64().unwrap()).unwrap());

@@ -1,4 +1,4 @@
-//! A prompt as the body of a provider's request: the same bytes in the same order, cached where it pays.
+//! A prompt as the body of a provider's request: the same bytes in the same order, with cache breakpoints.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::program::Home;
 const CLAUDE: &str = "anthropic/claude-sonnet-4-5";
 
 #[test]
-fn anthropic_blocks_are_marked_at_most_four_times_and_only_above_the_models_minimum() {
+fn anthropic_breakpoints_respect_count_and_minimum() {
     let home = Home::made_for("gateway");
     let marks = |args: &[&str]| -> Vec<bool> {
         let body = home.json(&[&["build", "--format", "anthropic"], args].concat());
@@ -17,7 +17,7 @@ fn anthropic_blocks_are_marked_at_most_four_times_and_only_above_the_models_mini
         assert!(blocks.iter().all(|block| block["type"] == "text"));
         blocks.iter().map(|block| block["cache_control"] == json!({ "type": "ephemeral" })).collect()
     };
-    // The tools are sent before the system prompt, so that even the first block ends a prefix of more than 1,024 tokens.
+    // Tools are sent before the system prompt, so that even the first block ends a prefix of more than 1,024 tokens.
     assert_eq!(marks(&["--model", CLAUDE]), [true, true, true]);
     let prefixes: Vec<usize> = home.json(&["--json", "explain", "--model", CLAUDE])["breakpoints"]
         .as_array()
@@ -30,7 +30,7 @@ fn anthropic_blocks_are_marked_at_most_four_times_and_only_above_the_models_mini
 }
 
 #[test]
-fn an_anthropic_body_has_the_prompts_bytes_in_order_and_the_models_own_name() {
+fn anthropic_body_has_prompt_bytes_and_model_name() {
     let home = Home::made_for("gateway");
     let body = home.json(&["build", "--format", "anthropic", "--model", CLAUDE, "--user", "bob"]);
     let report = build(&home, &["--model", CLAUDE, "--user", "bob"]);
@@ -43,7 +43,7 @@ fn an_anthropic_body_has_the_prompts_bytes_in_order_and_the_models_own_name() {
 }
 
 #[test]
-fn an_openai_body_has_the_frozen_text_first_and_a_cache_key_it_will_take() {
+fn openai_body_starts_frozen_and_has_valid_cache_key() {
     let home = Home::made_for("gateway");
     let body = home.json(&["build", "--format", "openai", "--model", "openai/gpt-4o"]);
     let report = build(&home, &["--model", "openai/gpt-4o"]);
@@ -57,14 +57,14 @@ fn an_openai_body_has_the_frozen_text_first_and_a_cache_key_it_will_take() {
         let body = home.json(&[&["build", "--format", "openai"], args].concat());
         body["prompt_cache_key"].as_str().unwrap().to_owned()
     };
-    // OpenAI refuses a request whose key is longer than 64 characters.
+    // OpenAI rejects a request whose key is longer than 64 characters.
     assert!(key(&[]).len() <= 64, "{}", key(&[]));
     assert_eq!(key(&[]), key(&[]));
     assert_ne!(key(&["--user", "alice"]), key(&["--user", "bob"]));
 }
 
 #[test]
-fn turn_context_in_the_system_prompt_is_the_last_block_and_never_marked() {
+fn turn_context_block_is_last_and_not_cached() {
     let home = Home::made_for("gateway");
     let config = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
     home.write("foreword.yaml", config.replace("turn_context: message", "turn_context: system"));

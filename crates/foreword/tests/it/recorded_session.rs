@@ -1,16 +1,16 @@
-//! The session in the README is one that really took place, and would take place again.
+//! The session in `docs/chat.md` is a recording and still reproducible.
 
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::program::Home;
-use crate::screen::shown;
+use crate::screen::screen_lines;
 use crate::terminal::Terminal;
 
-/// Set by `scripts/record-chat.sh`: the README gets the session of this run.
+/// Set by `scripts/record-chat.sh`: writes the session of this run to `docs/chat.md`.
 const RECORD: &str = "FOREWORD_RECORD_CHAT";
-/// What stands before and behind the session.
+/// The markers around the session.
 const BEGIN: &str = "<!-- recorded by scripts/record-chat.sh -->\n```console\n";
 const END: &str = "\n```\n";
 const COLUMNS: u16 = 96;
@@ -18,7 +18,7 @@ const COLUMNS: u16 = 96;
 /// A message that fails.
 const FAILING: &str = "!fail 401";
 
-/// Behind which prompt what is typed.
+/// Prompts and the input typed at each.
 const TYPED: [(&str, &str); 9] = [
     ("alice> ", "what's Carol's birthday?"),
     ("alice> ", "!fail 429 times=3 retry-after=1\\"),
@@ -31,8 +31,8 @@ const TYPED: [(&str, &str); 9] = [
     ("alice> ", "/cost"),
 ];
 
-fn readme() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"))
+fn page() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/chat.md"))
 }
 
 fn session() -> String {
@@ -43,7 +43,7 @@ fn session() -> String {
         terminal.line(line);
         terminal.until(line);
         if line == FAILING {
-            // The log (the call, and the turn's end) is written behind the turn; nobody types as fast as this does.
+            // The events of a turn are written after it ends, and this types faster than a person.
             while home.succeed(&["status"]).matches("HTTP 401").count() < 2 {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -52,13 +52,12 @@ fn session() -> String {
     terminal.until("alice> ");
     let everything = terminal.everything();
     assert_eq!(terminal.leave(), 0);
-    let lines = shown(&everything, usize::from(COLUMNS));
+    let lines = screen_lines(&everything, usize::from(COLUMNS));
     format!("$ foreword chat\n{}", lines.join("\n").trim_end())
 }
 
-/// The words of a session, without what is different each time: numbers, names with numbers, the day, and where a line
-/// that has some of these is cut.
-fn words(session: &str) -> String {
+/// The words of a session, without numbers, generated ids, the date, and the ends of lines that contain them.
+fn stable_words(session: &str) -> String {
     let same = |word: &str| {
         let day = word.ends_with("day,") && word.starts_with(char::is_uppercase);
         let cut = word.contains('…');
@@ -73,15 +72,15 @@ fn words(session: &str) -> String {
 }
 
 #[test]
-fn the_session_in_the_readme_is_what_the_program_shows() {
-    let (readme, session) = (readme(), session());
-    let text = fs::read_to_string(&readme).unwrap();
-    let (before, rest) = text.split_once(BEGIN).expect("the README has a place for the session");
+fn recorded_chat_session_matches_the_program() {
+    let (page, session) = (page(), session());
+    let text = fs::read_to_string(&page).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("docs/chat.md has a place for the session");
     let (recorded, behind) = rest.split_once(END).unwrap();
     if std::env::var_os(RECORD).is_some() {
-        fs::write(readme, format!("{before}{BEGIN}{session}{END}{behind}")).unwrap();
+        fs::write(page, format!("{before}{BEGIN}{session}{END}{behind}")).unwrap();
         return;
     }
     let advice = "run `scripts/record-chat.sh` if it is better now";
-    assert_eq!(words(recorded), words(&session), "{advice}:\n{session}");
+    assert_eq!(stable_words(recorded), stable_words(&session), "{advice}:\n{session}");
 }

@@ -1,4 +1,4 @@
-//! `foreword schedules` and `foreword run`, as people type them.
+//! `foreword schedules` and `foreword run`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -21,7 +21,7 @@ fn home() -> Home {
 }
 
 #[test]
-fn schedules_are_listed_without_a_process_or_a_database() {
+fn schedules_are_listed_without_process_or_database() {
     let home = home();
     let list = home.succeed(&["schedules"]);
     for words in ["heartbeat", "0 7 * * mon-fri", "Europe/Berlin", "07:00", "disabled"] {
@@ -52,7 +52,7 @@ fn one_schedule_is_shown_with_its_next_five_times() {
 }
 
 #[test]
-fn a_schedule_that_is_run_now_answers_on_standard_output_and_is_remembered() {
+fn schedule_run_prints_answer_and_is_recorded() {
     let home = home();
     let ran = home.run(&["schedules", "run", "digest"]);
     assert_eq!((ran.code, ran.stdout.trim()), (0, "All quiet."), "{}", ran.stderr);
@@ -82,7 +82,7 @@ fn a_schedule_that_is_run_now_answers_on_standard_output_and_is_remembered() {
 }
 
 #[test]
-fn a_schedule_that_is_run_as_json_ends_with_a_line_that_says_how() {
+fn schedule_run_json_ends_with_the_outcome() {
     let home = home();
     let text = home.succeed(&["--json", "schedules", "run", "digest"]);
     let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
@@ -90,7 +90,7 @@ fn a_schedule_that_is_run_as_json_ends_with_a_line_that_says_how() {
 }
 
 #[test]
-fn what_can_not_be_meant_is_refused_and_what_is_missing_is_noted() {
+fn check_rejects_invalid_schedules_and_notes_missing_targets() {
     let home = Home::with(&[(
         "foreword.yaml",
         "schedules:\n  a: { cron: \"0 0 30 2 *\", tick: true }\n  b: { cron: \"* * * * * *\", tick: true }\n",
@@ -109,7 +109,7 @@ fn what_can_not_be_meant_is_refused_and_what_is_missing_is_noted() {
     assert!(ran.code == 0 && all.contains("`mornign`") && all.contains("HEARTBEAT.md"), "{all}");
 }
 
-/// `foreword run`, and what it says.
+/// `foreword run`, with its output.
 fn running(home: &Home, args: &[&str]) -> Child {
     home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
@@ -127,9 +127,9 @@ fn wait_for(lines: &mut impl Iterator<Item = std::io::Result<String>>, words: &s
 }
 
 #[test]
-fn run_makes_up_for_what_was_missed_follows_the_configuration_and_stops_when_told() {
+fn run_catches_up_reloads_and_stops() {
     let home = home();
-    // It is known to have been due long ago.
+    // Makes it due long ago.
     home.run(&["schedules", "run", "broken"]);
     let database = rusqlite::Connection::open(home.path().join(".foreword/foreword.db")).unwrap();
     let long_ago = "UPDATE schedules SET next_fire_at = '2020-01-01T00:00:00.000000Z' WHERE name = 'broken'";
@@ -141,9 +141,10 @@ fn run_makes_up_for_what_was_missed_follows_the_configuration_and_stops_when_tol
     wait_for(&mut lines, "broken fires");
     wait_for(&mut lines, "broken failed");
     home.write("foreword.yaml", format!("{PEOPLE}{SCHEDULES}  new: {{ cron: \"@daily\", prompt: hello }}\n"));
-    wait_for(&mut lines, "foreword.yaml has changed: schedules");
-    let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    wait_for(&mut lines, "foreword.yaml reloaded: schedules");
+    let status =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
     wait_for(&mut lines, "stopping");
     assert!(child.wait().unwrap().success());
 }
@@ -170,25 +171,25 @@ fn elsewhere() -> Home {
 }
 
 #[test]
-fn what_a_workflow_gives_and_what_a_tick_did_is_shown_when_it_is_run_now() {
+fn schedule_run_shows_workflow_output_and_tick_result() {
     let home = elsewhere();
     let ran = home.run(&["schedules", "run", "short"]);
     assert_eq!((ran.code, ran.stdout.trim()), (0, "Good morning."), "{}", ran.stderr);
     assert!(ran.stderr.contains("foreword workflows status run-short@"), "{}", ran.stderr);
     let ticked = home.run(&["schedules", "run", "life"]);
-    assert!(ticked.code == 0 && ticked.stderr.contains("a turn of the agent's own"), "{}", ticked.stderr);
+    assert!(ticked.code == 0 && ticked.stderr.contains("autonomous turn"), "{}", ticked.stderr);
 }
 
 #[test]
-fn a_workflow_that_is_run_now_can_be_interrupted_and_says_how_to_go_on() {
+fn interrupted_workflow_explains_how_to_resume() {
     let home = elsewhere();
     let mut child = running(&home, &["schedules", "run", "slow"]);
     let firing = || home.json(&["--json", "schedules", "history", "slow"])["firings"][0].clone();
     while firing().is_null() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    let status = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let said = wait_for(&mut lines, "interrupted");
     assert!(said.contains("foreword workflows resume run-slow@"), "{said}");
@@ -196,6 +197,6 @@ fn a_workflow_that_is_run_now_can_be_interrupted_and_says_how_to_go_on() {
     let firing = firing();
     assert_eq!(
         (&firing["outcome"], &firing["error"]),
-        (&Value::from("failed"), &Value::from("somebody stopped it"))
+        (&Value::from("failed"), &Value::from("stopped by a user"))
     );
 }

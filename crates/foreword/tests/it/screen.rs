@@ -1,6 +1,6 @@
-//! What stands on a terminal after all that was written to it: letters, line ends, and the few moves a line editor makes.
+//! A minimal terminal emulator: text, line ends, and the cursor movements of a line editor.
 
-/// The lines of a terminal of so many columns, with everything that has scrolled by.
+/// The lines of a terminal with this many columns, including the scrollback.
 pub(crate) struct Screen {
     lines: Vec<Vec<char>>,
     row: usize,
@@ -8,13 +8,13 @@ pub(crate) struct Screen {
     columns: usize,
 }
 
-/// What stands on a screen of `columns` after `text` was written to it.
-pub(crate) fn shown(text: &str, columns: usize) -> Vec<String> {
+/// The screen of `columns` after `text` was written to it.
+pub(crate) fn screen_lines(text: &str, columns: usize) -> Vec<String> {
     let mut screen = Screen { lines: vec![Vec::new()], row: 0, column: 0, columns };
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
         match c {
-            '\u{1b}' => screen.obey(&mut rest),
+            '\u{1b}' => screen.handle_escape(&mut rest),
             c => screen.put(c),
         }
     }
@@ -47,8 +47,8 @@ impl Screen {
         self.lines.resize_with(self.lines.len().max(self.row + 1), Vec::new);
     }
 
-    /// A command behind an escape: only those that begin with `[` are known.
-    fn obey(&mut self, rest: &mut impl Iterator<Item = char>) {
+    /// Handles an escape sequence: only those that start with `[` are supported.
+    fn handle_escape(&mut self, rest: &mut impl Iterator<Item = char>) {
         let Some('[') = rest.next() else { return };
         let mut number = String::new();
         let Some(command) = rest.by_ref().find(|c| {
@@ -76,8 +76,8 @@ impl Screen {
 }
 
 #[test]
-fn a_screen_shows_what_was_not_taken_back() {
-    let check = |text: &str, expected: &[&str]| assert_eq!(shown(text, 10), expected, "{text:?}");
+fn screen_omits_erased_text() {
+    let check = |text: &str, expected: &[&str]| assert_eq!(screen_lines(text, 10), expected, "{text:?}");
     check("one\r\ntwo", &["one", "two"]);
     check("… 1s\r\u{1b}[2Kthere\r\n", &["there", ""]);
     check("\u{1b}[1malice> \u{1b}[0mhelo\u{1b}[D\u{1b}[Klo", &["alice> hel", "lo"]);

@@ -1,14 +1,13 @@
-//! What the program tells about itself: turns by the ids of their messages, tokens and costs by conversation, and readable
-//! text in all of it.
+//! The program's reports about itself: turns by message id, tokens and costs by conversation, readable text.
 
 use serde_json::Value;
 
-use crate::priced::{answer, home};
+use crate::priced_workspace::{answer, home};
 use crate::program::Home;
 use foreword_testkit::FakeProvider;
 
 /// The lines of `--json chat`.
-fn said(home: &Home, args: &[&str]) -> Vec<Value> {
+fn chat_lines(home: &Home, args: &[&str]) -> Vec<Value> {
     let text = home.succeed(&[&["--json", "chat"], args].concat());
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -24,12 +23,12 @@ fn trace_takes_the_id_of_a_message() {
     let newest = home.json(&["--json", "trace", "last"]);
     assert_eq!(by_message["turn"], newest["turn"]);
     let asked = format!("!tool foreword_trace {{\"turn\":\"{message}\"}}");
-    let told = home.succeed(&["chat", "--conversation", "c-2", &asked]);
-    assert!(told.contains(newest["turn"].as_str().unwrap()), "{told}");
+    let output = home.succeed(&["chat", "--conversation", "c-2", &asked]);
+    assert!(output.contains(newest["turn"].as_str().unwrap()), "{output}");
 }
 
 #[test]
-fn the_owner_learns_which_conversation_used_most_and_what_a_turn_costs() {
+fn costs_by_conversation_and_per_turn_are_reported() {
     let provider =
         FakeProvider::start([answer("one", 1_000, 10), answer("two", 5_000, 10), answer("three", 3_000, 10)])
             .unwrap();
@@ -39,18 +38,18 @@ fn the_owner_learns_which_conversation_used_most_and_what_a_turn_costs() {
     }
     let with_tool = ["chat", "--conversation", "c-3", "--model", "offline/echo"];
     let asked = "which conversation used the most tokens?";
-    let told = priced.succeed(&[&with_tool[..], &[asked]].concat());
-    assert!(told.contains("most tokens: conversation `c-2`, 5,010"), "{told}");
-    // 1,000 dollars a million tokens in, ten times that out: 9,000 in and 30 out, in three turns.
-    assert!(told.contains("per turn on average"), "{told}");
+    let report = priced.succeed(&[&with_tool[..], &[asked]].concat());
+    assert!(report.contains("most tokens: conversation `c-2`, 5,010"), "{report}");
+    // 1,000 dollars per million input tokens, ten times that for output: 9,000 in and 30 out, in three turns.
+    assert!(report.contains("per turn on average"), "{report}");
     let by_model = "!tool foreword_cost {\"by\":\"model\"}";
-    let lines = said(&priced, &[&with_tool[1..], &[by_model]].concat());
-    let told = lines.iter().find(|line| line["type"] == "tool_result").unwrap()["content"].to_string();
+    let lines = chat_lines(&priced, &[&with_tool[1..], &[by_model]].concat());
+    let report = lines.iter().find(|line| line["type"] == "tool_result").unwrap()["content"].to_string();
     assert!(
-        told.contains("harbour/quay-7b: 9,000 tokens in, 30 out, 3 calls in 3 turns, cost $9.3000"),
-        "{told}"
+        report.contains("harbour/quay-7b: 9,000 tokens in, 30 out, 3 calls in 3 turns, cost $9.3000"),
+        "{report}"
     );
-    assert!(told.contains("$3.1000 per turn on average"), "{told}");
+    assert!(report.contains("$3.1000 per turn on average"), "{report}");
     let refused = priced.succeed(&[&with_tool[..], &["--user", "bob", asked]].concat());
     assert!(refused.contains("not among the tools"), "{refused}");
 }
@@ -59,7 +58,7 @@ fn the_owner_learns_which_conversation_used_most_and_what_a_turn_costs() {
 fn no_output_escapes_ordinary_punctuation() {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "c-1", "hello"]);
-    // The epochs that this opens have reasons with backticks in them.
+    // The epochs that this starts have reasons with backticks.
     home.succeed(&["chat", "--conversation", "c-1", "--user", "bob", "--situation", "group", "hello"]);
     home.succeed(&["chat", "--conversation", "c-1", "hello [again] `twice` <b>"]);
     let last = home.json(&["--json", "trace", "last"]);
@@ -76,5 +75,5 @@ fn no_output_escapes_ordinary_punctuation() {
         let text = home.succeed(command);
         assert!(!text.contains("\\u{"), "{text}");
     }
-    assert!(said(&home, &["hello"]).iter().all(|line| !line.to_string().contains("u{60}")));
+    assert!(chat_lines(&home, &["hello"]).iter().all(|line| !line.to_string().contains("u{60}")));
 }

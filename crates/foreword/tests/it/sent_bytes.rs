@@ -1,5 +1,5 @@
-//! What `foreword build --format` prints is what `foreword chat` sends: the same system prompt and the same turn context, to the
-//! byte, for every blueprint, dialect and place of the turn context.
+//! `foreword build --format` prints the bytes that `foreword chat` sends: the same system prompt and turn context, for
+//! every blueprint, dialect and placement of the turn context.
 
 use foreword_core::provider::WireDialect;
 use foreword_testkit::{FakeProvider, Reply};
@@ -33,7 +33,7 @@ fn run(home: &Home, args: &[&str]) -> Ran {
     Ran::of(command.env("HARBOUR_KEY", "key-of-the-harbour-4711").output().unwrap())
 }
 
-/// The text without the minute, which may pass between two commands.
+/// The text without the time, which may change between two commands.
 fn without_clock(value: &Value) -> String {
     let text = value.to_string();
     let lines = text.split("\\n").filter(|line| !line.contains("Time:") && !line.contains("timestamp:"));

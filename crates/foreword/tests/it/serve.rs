@@ -1,4 +1,4 @@
-//! A server as it is started: safe the first time, clear about what is in its way.
+//! Starting a server: a safe first start, and clear errors.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::program::Home;
 
-/// A server at work, and what it has said so far.
+/// A running server and its output so far.
 pub(crate) struct Serving {
     child: Child,
     pub(crate) said: String,
@@ -16,12 +16,12 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Waits until it has said that it runs.
+    /// Waits until the server is running.
     pub(crate) fn start(command: Command) -> Self {
         Self::start_until(command, "is running")
     }
 
-    /// Waits until it has said these words.
+    /// Waits until the server prints `words`.
     pub(crate) fn start_until(mut command: Command, words: &str) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
@@ -47,7 +47,7 @@ impl Serving {
         self.answer(path, token).split(' ').nth(1).unwrap().to_owned()
     }
 
-    /// What a GET with the token of this start gives.
+    /// The body of a GET with the token of this start.
     pub(crate) fn json(&self, path: &str) -> Value {
         let answer = self.answer(path, self.token().unwrap());
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -66,7 +66,7 @@ impl Serving {
         answer
     }
 
-    /// Stops it as an operator does; what it wrote on standard output.
+    /// Stops the server with a signal; returns its standard output.
     pub(crate) fn stop(mut self) -> String {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
@@ -92,16 +92,16 @@ fn everything_below(folder: &std::path::Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_first_start_without_configuration_listens_here_alone_and_shows_a_token_once() {
+fn first_start_listens_on_loopback_and_shows_token_once() {
     let home = Home::new();
     let serving = Serving::start(home.command(&["--here", "serve", "--listen", "127.0.0.1:0"]));
     let token = serving.token().unwrap().to_owned();
     assert_eq!(serving.said.matches("fwd_").count(), 1, "{}", serving.said);
-    assert!(serving.said.contains("It opens chat, observe, admin for owner"), "{}", serving.said);
+    assert!(serving.said.contains("Scopes chat, observe, admin, user owner"), "{}", serving.said);
     assert!(serving.said.contains("/anthropic\"") && serving.said.contains("/openai/v1\""));
     assert_eq!((serving.get("/metrics", &token), serving.get("/metrics", "")), ("200".into(), "401".into()));
     let stdout = serving.stop();
-    // Neither in the log, nor in the store, nor in a file.
+    // The token is neither in the log, nor in the store, nor in a file.
     let kept = everything_below(&home.path());
     assert!(!stdout.contains(&token) && !kept.windows(token.len()).any(|bytes| bytes == token.as_bytes()));
     let again = Serving::start(home.command(&["serve", "--listen", "127.0.0.1:0"]));
@@ -113,7 +113,7 @@ fn a_first_start_without_configuration_listens_here_alone_and_shows_a_token_once
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_with_the_way_out_and_makes_no_token() {
+fn port_in_use_is_an_error_without_token() {
     let home = Home::made_for("gateway");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -125,7 +125,7 @@ fn a_port_that_is_taken_is_told_with_the_way_out_and_makes_no_token() {
 }
 
 #[test]
-fn an_address_that_others_reach_is_warned_of_unless_the_way_there_is_encrypted() {
+fn public_address_without_tls_warns() {
     let home = Home::made_for("gateway");
     let serving = Serving::start(home.command(&["serve", "--listen", "0.0.0.0:0"]));
     assert!(serving.said.contains("warning: other machines can reach 0.0.0.0:"), "{}", serving.said);
@@ -139,18 +139,18 @@ fn an_address_that_others_reach_is_warned_of_unless_the_way_there_is_encrypted()
 }
 
 #[test]
-fn a_demo_is_a_workspace_of_its_own_that_goes_when_it_stops() {
+fn demo_workspace_is_removed_at_exit() {
     let home = Home::new();
     let mut command = home.command(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
-    // A store that is not the demo's is left alone: this one could not even be reached.
+    // The demo does not use the configured store: this one is unreachable.
     command.env("FOREWORD_STORE_URL", "postgres://nobody@127.0.0.1:1/none").env("TMPDIR", home.outside());
     let serving = Serving::start(command);
     assert!(
-        serving.said.starts_with("The page: http://127.0.0.1:"),
+        serving.said.starts_with("Web page: http://127.0.0.1:"),
         "the link comes first: {}",
         serving.said
     );
-    let folder = serving.said.split("a workspace to try things in: ").nth(1).unwrap();
+    let folder = serving.said.split("demo workspace: ").nth(1).unwrap();
     let folder = folder.lines().next().unwrap().to_owned();
     assert!(serving.said.contains(&format!("foreword -w {folder} chat")), "{}", serving.said);
     let token = serving.token().unwrap().to_owned();
@@ -162,17 +162,17 @@ fn a_demo_is_a_workspace_of_its_own_that_goes_when_it_stops() {
 }
 
 #[test]
-fn a_demo_in_a_named_folder_stays_and_overwrites_nothing() {
+fn demo_in_named_folder_is_kept() {
     let home = Home::new();
     let serving = Serving::start(home.command(&["-w", "try", "serve", "--demo", "--listen", "127.0.0.1:0"]));
     serving.stop();
     assert!(home.path().join("try/foreword.yaml").exists());
     let refused = home.refused(1, &["-w", "try", "serve", "--demo", "--listen", "127.0.0.1:0"]);
-    assert!(refused.contains("already has") && refused.contains("leave out --demo"), "{refused}");
+    assert!(refused.contains("already has") && refused.contains("omit --demo"), "{refused}");
 }
 
 #[test]
-fn help_says_how_to_begin() {
+fn help_shows_a_quick_start() {
     let help = Home::new().succeed(&["serve", "--help"]);
     for words in ["--demo", "$FOREWORD_TOKEN", "/anthropic", "/openai/v1", "reverse proxy", "SIGTERM"] {
         assert!(help.contains(words), "{words}: {help}");

@@ -1,4 +1,4 @@
-//! Two nodes on one database, as an operator runs them: two programs, one of which is killed in the middle of an answer.
+//! Two nodes on one database: two processes, one of which is killed during an answer.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -9,25 +9,24 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
 
 use crate::program::{Home, PEOPLE};
-use crate::serving::Serving;
+use crate::server_process::Serving;
 use crate::stored_data::postgres_database;
 
-/// How long nothing may come: the half minute after which a silent node is thought dead, and the quarter of a minute until
-/// another looks again, with something to spare.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than the lease of a dead node (30 s) plus the interval at which the other node checks (15 s).
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn connected(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream
 }
 
-/// A client that looks on, until its line breaks.
+/// A client that reads a turn until its connection breaks.
 trait Reader {
-    /// What comes next; `None` if the line is broken.
+    /// The next item; `None` if the connection is broken.
     fn heard(&mut self) -> Option<Value>;
 
-    /// Everything up to the end of a turn, or until the line breaks.
+    /// All items up to the end of a turn, or until the connection breaks.
     fn rest(&mut self) -> Vec<Value> {
         let mut items: Vec<Value> = Vec::new();
         while items.last().is_none_or(|item| item["type"] != "turn_end") {
@@ -40,7 +39,7 @@ trait Reader {
     }
 }
 
-/// A page, over WebSocket.
+/// A web page, over WebSocket.
 struct Page(WebSocket<TcpStream>);
 
 impl Page {
@@ -50,7 +49,7 @@ impl Page {
         Self(client(request, connected(&node.address)).unwrap().0)
     }
 
-    /// Asks, and gives the reply.
+    /// Sends a request and returns the reply.
     fn ask(&mut self, what: &Value) -> Value {
         self.0.send(Message::text(what.to_string())).unwrap();
         self.heard().expect("closed")
@@ -69,14 +68,14 @@ impl Reader for Page {
     }
 }
 
-/// A program that reads server-sent events.
+/// A client that reads server-sent events.
 struct Events(BufReader<TcpStream>);
 
 impl Events {
-    /// Reads what comes behind number `after`.
-    fn open(node: &Serving, token: &str, (session, after): (&str, u64)) -> Self {
+    /// Reads the items after number `after`.
+    fn open(node: &Serving, token: &str, session: &str, after: u64) -> Self {
         let mut stream = connected(&node.address);
-        // HTTP/1.0 has no chunks: what comes is the events and nothing in between.
+        // HTTP/1.0 has no chunked encoding: the body contains only events.
         let head = format!(
             "GET /api/v1/conversations/{session}/stream HTTP/1.0\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
              accept: text/event-stream\r\nlast-event-id: {after}\r\n\r\n"
@@ -91,7 +90,7 @@ impl Events {
     fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.0.read_line(&mut line).ok()?;
-        // Half a line is what was under way when the node died.
+        // An incomplete line was being written when the node died.
         (read > 0 && line.ends_with('\n')).then_some(line)
     }
 }
@@ -111,8 +110,8 @@ fn last(items: &[Value]) -> u64 {
     items.last().and_then(|item| item["seq"].as_u64()).unwrap()
 }
 
-/// The words of a turn as a client puts them together: a turn that goes on after it was cut off says them anew.
-fn words(items: &[Value]) -> String {
+/// The text of a turn as a client assembles it: a turn that resumes after an interruption starts over.
+fn answer_text(items: &[Value]) -> String {
     let begun = items.iter().rposition(|item| item["type"] == "turn_start").unwrap();
     let said = items[begun..].iter().filter(|item| item["type"] == "text_delta");
     said.filter_map(|item| item["text"].as_str()).collect()
@@ -122,7 +121,7 @@ fn kinds(items: &[Value], kind: &str) -> usize {
     items.iter().filter(|item| item["type"] == kind).count()
 }
 
-/// What is kept of a conversation: who said what.
+/// The stored messages of a conversation.
 fn messages(node: &Serving, token: &str, session: &str) -> Vec<(String, String)> {
     let (status, page) = node.get(&format!("/api/v1/conversations/{session}/messages"), token);
     assert_eq!(status, 200, "{page}");
@@ -133,17 +132,17 @@ fn messages(node: &Serving, token: &str, session: &str) -> Vec<(String, String)>
     page["items"].as_array().unwrap().iter().map(said).collect()
 }
 
-/// Starts a message at a node, and kills it when some of the answer has come. Gives what a page and a program have seen.
+/// Sends a message to a node and kills the node during the answer. Returns the items a page and a program have seen.
 fn killed_in_the_middle(mut node: Serving, token: &str) -> (String, Vec<Value>, Vec<Value>) {
     let mut page = Page::open(&node, token);
     let accepted = page.ask(&json!({ "type": "message", "text": "!slow 20ms\n!long 100" }));
     let session = accepted["sessionId"].as_str().unwrap_or_else(|| panic!("{accepted}")).to_owned();
-    let mut events = Events::open(&node, token, (&session, 0));
+    let mut events = Events::open(&node, token, &session, 0);
     let mut seen: Vec<Value> = Vec::new();
     while kinds(&seen, "text_delta") < 10 {
         seen.push(page.heard().unwrap());
     }
-    // `kill -9`: nothing is finished, said or put away.
+    // `kill -9`: no graceful shutdown.
     node.child.kill().unwrap();
     node.child.wait().unwrap();
     seen.extend(page.rest());
@@ -152,9 +151,9 @@ fn killed_in_the_middle(mut node: Serving, token: &str) -> (String, Vec<Value>, 
     (session, seen, read)
 }
 
-/// Takes up to 50 seconds, most of which the lease of the node that died takes to end.
+/// Takes up to 50 seconds, most of it until the lease of the dead node expires.
 #[test]
-fn whoever_reads_an_answer_of_a_node_that_is_killed_reads_on_at_another_and_misses_nothing() {
+fn clients_of_a_killed_node_resume_at_another() {
     let Some(url) = postgres_database("serve_nodes_killed") else { return };
     let config = format!("agent: {{ model: offline/echo }}\nstore: {{ url: \"{url}\" }}\n{PEOPLE}");
     let [home, elsewhere] = [(); 2].map(|()| Home::with(&[("foreword.yaml", &config)]));
@@ -166,7 +165,7 @@ fn whoever_reads_an_answer_of_a_node_that_is_killed_reads_on_at_another_and_miss
     let mut page = Page::open(&stays, token);
     let reply = page.ask(&json!({ "type": "subscribe", "sessionId": session, "after": last(&seen) }));
     assert_eq!(reply["type"], "subscribed", "{reply}");
-    let mut events = Events::open(&stays, token, (&session, last(&read)));
+    let mut events = Events::open(&stays, token, &session, last(&read));
     seen.extend(page.rest());
     read.extend(events.rest());
     let numbers: Vec<u64> = seen.iter().map(|item| item["seq"].as_u64().unwrap()).collect();
@@ -176,19 +175,19 @@ fn whoever_reads_an_answer_of_a_node_that_is_killed_reads_on_at_another_and_miss
     assert_eq!((&end["type"], &end["outcome"]), (&json!("turn_end"), &json!("done")), "{end}");
     assert_eq!(seen.iter().filter(|item| item["resumed"] == true).count(), 1, "{seen:?}");
 
-    // It was answered once, and the conversation goes on; so it looks from the node that was killed, too.
+    // The message was answered once and the conversation continues, for clients of the killed node too.
     page.ask(&json!({ "type": "message", "sessionId": session, "text": "!say And on it goes." }));
     let next = page.rest();
     assert_eq!(
-        (words(&next), next[0]["seq"].as_u64()),
+        (answer_text(&next), next[0]["seq"].as_u64()),
         ("And on it goes.".to_owned(), Some(last(&seen) + 1))
     );
     let again = Serving::start(&home, &[]);
-    let mut events = Events::open(&again, token, (&session, 0));
+    let mut events = Events::open(&again, token, &session, 0);
     assert_eq!([events.rest(), events.rest()], [seen.clone(), next]);
     let kept = messages(&again, token, &session);
     let answers: Vec<&String> =
         kept.iter().filter(|said| said.0 == "assistant").map(|said| &said.1).collect();
-    assert_eq!(answers, [&words(&seen), "And on it goes."]);
+    assert_eq!(answers, [&answer_text(&seen), "And on it goes."]);
     assert_eq!(kept.len(), 4, "{kept:?}");
 }

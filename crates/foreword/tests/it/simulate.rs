@@ -1,6 +1,6 @@
-//! `foreword simulate` through the real program, on a workspace whose every token these tests own.
+//! `foreword simulate` on a workspace whose token counts are set by these tests.
 
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use serde_json::Value;
 
 use crate::program::{Home, Ran, refusal};
@@ -53,7 +53,7 @@ fn shop() -> Home {
     home
 }
 
-/// The program at a place whose clock always has a name of the same length.
+/// Runs the program in a time zone whose name has a constant length.
 fn run(home: &Home, args: &[&str]) -> Ran {
     Ran::of(home.command(args).env("TZ", "UTC").output().unwrap())
 }
@@ -70,11 +70,12 @@ fn way<'a>(report: &'a Value, model: usize, name: &str) -> &'a Value {
 }
 
 #[test]
-fn the_clock_weighs_the_same_on_every_day() {
-    // What the snapshots below rest on.
+fn date_has_the_same_tokens_every_day() {
+    // The snapshots below depend on this.
     let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-    let weigh =
-        |day: &str, date: &str| Counter::O200kBase.get().count(&format!("- Time: {day}, {date} 09:05 (UTC)"));
+    let weigh = |day: &str, date: &str| {
+        Tokenizer::O200kBase.get().count(&format!("- Time: {day}, {date} 09:05 (UTC)"))
+    };
     let all =
         days.iter().flat_map(|day| ["2026-11-16", "2027-02-01", "2031-12-31"].map(|date| weigh(day, date)));
     assert!(
@@ -85,7 +86,7 @@ fn the_clock_weighs_the_same_on_every_day() {
 }
 
 #[test]
-fn a_conversation_with_two_models() {
+fn simulation_with_two_models() {
     let models = ["simulate", "--turns", "60", "--model", "local/marked,local/automatic"];
     let ran = run(&shop(), &models);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
@@ -101,12 +102,12 @@ fn edits_nights_and_summaries() {
 }
 
 #[test]
-fn help_shows_examples_and_every_word() {
+fn help_shows_examples_and_options() {
     insta::assert_snapshot!(shop().succeed(&["simulate", "--help"]));
 }
 
 #[test]
-fn the_names_in_json_are_kept() {
+fn json_keys_are_stable() {
     let report = json(&shop(), &["--turns", "20"]);
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(keys(&report), "assumptions blueprint models occasion scenario");
@@ -127,17 +128,17 @@ fn the_names_in_json_are_kept() {
 }
 
 #[test]
-fn memory_that_is_injected_whole_is_paid_for_and_a_menu_is_not() {
+fn injected_memory_costs_more_than_a_menu() {
     let report = json(&shop(), &["--turns", "20"]);
     let tokens = |name| way(&report, 0, name)["system_tokens"].as_u64().unwrap();
-    let memory = Counter::O200kBase.get().count(&"Carol was born in May.\n".repeat(300)) as u64;
+    let memory = Tokenizer::O200kBase.get().count(&"Carol was born in May.\n".repeat(300)) as u64;
     assert_eq!(tokens("inject_everything") - tokens("rebuild_each_turn"), memory);
     let ratio = |name| way(&report, 0, name)["ratio"].as_f64().unwrap();
     assert!(1.0 < ratio("rebuild_each_turn") && ratio("rebuild_each_turn") < ratio("inject_everything"));
 }
 
 #[test]
-fn an_hour_of_cache_pays_where_pauses_are_longer_than_five_minutes() {
+fn one_hour_ttl_pays_for_long_pauses() {
     let home = shop();
     let cost = |ttl: &str, pause: &str| {
         let report = json(&home, &["--pause", pause, "--ttl", ttl, "--message-tokens", "20", "--turns", "8"]);
@@ -148,7 +149,7 @@ fn an_hour_of_cache_pays_where_pauses_are_longer_than_five_minutes() {
 }
 
 #[test]
-fn a_price_that_is_not_known_is_told_and_is_not_nothing() {
+fn unknown_price_is_not_zero() {
     let home = shop();
     let printed = run(&home, &["simulate", "--model", "local/half", "--turns", "5"]).stdout;
     assert!(printed.contains("unknown"), "{printed}");
@@ -161,7 +162,7 @@ fn a_price_that_is_not_known_is_told_and_is_not_nothing() {
 }
 
 #[test]
-fn an_agent_on_the_offline_model_is_simulated_with_one_model_of_each_kind_and_told_so() {
+fn offline_model_is_simulated_with_other_models() {
     let home = shop();
     home.write("foreword.yaml", CONFIG.replace("model: local/marked", "model: offline/echo"));
     let report = json(&home, &["--turns", "3"]);
@@ -175,14 +176,14 @@ fn an_agent_on_the_offline_model_is_simulated_with_one_model_of_each_kind_and_to
 }
 
 #[test]
-fn what_cannot_be_simulated_says_the_way_out() {
+fn invalid_simulation_is_rejected_with_help() {
     let home = shop();
     for (args, code, said) in [
         ("--turns 0", 2, "0 turns can't be simulated: from 1 to 100000 can"),
         ("--turns 1000000000", 2, "1000000000 turns can't be simulated"),
         ("--tool-rounds 5000", 2, "5000 calls of tools in a turn can't be simulated"),
         ("--answer-tokens 99999999", 2, "more than any model takes"),
-        ("--message-tokens 300000", 1, "turn 1 weighs"),
+        ("--message-tokens 300000", 1, "turn 1 has 301721 tokens"),
         ("--model nowhere/nothing", 2, "the prices of `nowhere/nothing` are not known"),
         ("--model local/marke", 2, "did you mean `local/marked`?"),
     ] {
@@ -191,8 +192,8 @@ fn what_cannot_be_simulated_says_the_way_out() {
         assert!(error.contains(said), "{args:?}: {error}");
     }
     for (args, said) in [
-        ("--pause soon", "`soon` is no pause: write 90s, 5m, 2h or 1d"),
-        ("--pause 20m..10s", "`20m..10s` is no pause"),
+        ("--pause soon", "`soon` is not a valid pause: write 90s, 5m, 2h or 1d"),
+        ("--pause 20m..10s", "`20m..10s` is not a valid pause"),
         ("--idle never", "write 90s, 5m, 2h or 1d"),
         ("--edit-every 0", "0 is not in 1.."),
         ("--ttl 2h", "possible values: 5m, 1h"),

@@ -1,4 +1,4 @@
-//! `foreword skills`: what the agent is offered and gets, and what is wrong with the others.
+//! `foreword skills`: the skills offered to the agent, and invalid ones.
 
 use crate::program::{Home, PEOPLE};
 
@@ -21,20 +21,20 @@ fn names(home: &Home, occasion: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn each_sees_everybodys_and_their_own_where_they_are_trusted_enough() {
+fn skills_are_visible_by_user_and_trust() {
     let home = home();
     assert_eq!(names(&home, &[]), ["tea"]);
     assert_eq!(names(&home, &["--user", "bob"]), ["diary", "tea"]);
     assert_eq!(names(&home, &["--user", "bob", "--situation", "group"]), ["tea"]);
     let listed = home.succeed(&["skills", "list", "--user", "bob"]);
     assert!(
-        listed.contains("diary") && listed.contains("everybody") && listed.contains("How to do tea."),
+        listed.contains("diary") && listed.contains("all users") && listed.contains("How to do tea."),
         "{listed}"
     );
 }
 
 #[test]
-fn a_skill_is_shown_as_the_agent_gets_it() {
+fn skill_is_shown_as_the_agent_sees_it() {
     let home = home();
     let shown = home.succeed(&["skills", "show", "tea"]);
     let expected =
@@ -43,13 +43,13 @@ fn a_skill_is_shown_as_the_agent_gets_it() {
     let group = home.succeed(&["skills", "show", "tea", "--user", "bob", "--situation", "group"]);
     assert!(group.ends_with("Not to be read in this conversation: `times.md`.\n"), "{group}");
     let refused = home.refused(1, &["skills", "show", "diary"]);
-    assert!(refused.contains("there is no skill `diary` for `full`"), "{refused}");
+    assert!(refused.contains("unknown skill `diary` for `full`"), "{refused}");
     let near = home.refused(1, &["skills", "show", "te"]);
     assert!(near.contains("did you mean `tea`?"), "{near}");
 }
 
 #[test]
-fn a_skill_that_is_wrong_is_counted_and_check_says_where() {
+fn invalid_skill_is_counted_and_reported_by_check() {
     let home = home();
     home.write("skills/coffee/SKILL.md", skill("cofee", "Hot."));
     home.write("skills/long/SKILL.md", skill("long", "x").replace("How to do long.", &"x".repeat(1_025)));

@@ -1,4 +1,4 @@
-//! The life of a sovereign agent through the program: messages come in, a beat answers them, answers go out.
+//! A sovereign agent: messages arrive, `foreword tick` answers them, answers are delivered.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -17,7 +17,7 @@ fn outbox(home: &Home) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn three_messages_from_two_senders_are_answered_by_one_beat() {
+fn one_tick_answers_messages_of_two_senders() {
     let home = Home::made_for("sovereign");
     for (id, sender, text) in [
         ("q-1", "0xA11CE", "What does a report cost?"),
@@ -31,7 +31,7 @@ fn three_messages_from_two_senders_are_answered_by_one_beat() {
     assert!(listed.contains("q-1") && listed.contains("0xa11ce") && listed.contains("staged"), "{listed}");
     let ticked = home.run(&["tick"]);
     assert_eq!(ticked.code, 0, "{}", ticked.stderr);
-    assert!(ticked.stdout.contains("3 messages dealt with in turn"), "{}", ticked.stdout);
+    assert!(ticked.stdout.contains("3 messages handled in turn"), "{}", ticked.stdout);
     assert!(ticked.stdout.contains("3 answers to 2 senders."), "{}", ticked.stdout);
     assert!(ticked.stderr.contains("inbox_reply"), "{}", ticked.stderr);
     let sent = outbox(&home);
@@ -45,7 +45,7 @@ fn three_messages_from_two_senders_are_answered_by_one_beat() {
 }
 
 #[test]
-fn with_nothing_in_the_inbox_a_beat_is_the_agents_own() {
+fn tick_with_empty_inbox_runs_own_turn() {
     let home = Home::made_for("sovereign");
     let ticked = home.run(&["tick"]);
     assert_eq!(ticked.code, 0, "{}", ticked.stderr);
@@ -60,7 +60,7 @@ fn with_nothing_in_the_inbox_a_beat_is_the_agents_own() {
 }
 
 #[test]
-fn the_owner_rewrites_layer_6_and_a_beat_reads_it() {
+fn tick_uses_a_rewritten_layer() {
     let home = Home::made_for("sovereign");
     home.run_with_input(&["layers", "set", "6", "-"], b"Count the cost before each step.");
     home.succeed(&["tick"]);
@@ -69,7 +69,7 @@ fn the_owner_rewrites_layer_6_and_a_beat_reads_it() {
 }
 
 #[test]
-fn an_answer_is_shown_and_delivered_once() {
+fn answer_is_shown_and_delivered_once() {
     let home = Home::made_for("sovereign");
     home.succeed(&["inbox", "stage", "--from", "0xb0b", "Hello!"]);
     home.succeed(&["tick"]);
@@ -83,7 +83,7 @@ fn an_answer_is_shown_and_delivered_once() {
 }
 
 #[test]
-fn an_answer_that_would_steer_the_terminal_is_shown_without_that_and_is_exact_in_json() {
+fn answer_control_sequences_appear_only_in_json() {
     let home = Home::made_for("sovereign");
     home.succeed(&["inbox", "stage", "--from", "0xb0b", "Hello!"]);
     home.succeed(&["tick"]);
@@ -102,7 +102,7 @@ fn database(home: &Home) -> rusqlite::Connection {
 }
 
 #[test]
-fn an_inbox_that_can_not_be_read_is_told_and_logged_while_the_agent_runs() {
+fn unreadable_inbox_is_reported_and_logged() {
     let home = Home::made_for("sovereign");
     home.succeed(&["inbox", "stage", "--from", "0xb0b", "Hello!"]);
     let database = database(&home);
@@ -112,17 +112,18 @@ fn an_inbox_that_can_not_be_read_is_told_and_logged_while_the_agent_runs() {
     assert!(lines.any(|line| line.contains("answered with")), "it runs");
     assert_eq!(database.query_row(consumed, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
     database.execute("ALTER TABLE inbox RENAME TO lost", []).unwrap();
-    assert!(lines.any(|line| line.contains("can't answer the inbox:") && line.contains("tried again")));
+    assert!(lines.any(|line| line.contains("can't answer the inbox:") && line.contains("retrying")));
     database.execute("ALTER TABLE lost RENAME TO inbox", []).unwrap();
-    let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    let status =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
     assert!(child.wait().unwrap().success());
     let logged = "SELECT COUNT(*) FROM events WHERE event_type = 'channel_error' AND error IS NOT NULL";
     assert!(database.query_row(logged, [], |row| row.get::<_, i64>(0)).unwrap() > 0);
 }
 
 #[test]
-fn a_beat_that_fails_says_so_and_a_provider_that_is_away_costs_no_message() {
+fn failed_tick_is_reported_and_keeps_messages() {
     let home = Home::made_for("sovereign");
     home.write("foreword.yaml", "agent: { blueprint: sovereign, model: nobody/none }\nproviders: { nobody: { dialect: openai, base_url: \"http://127.0.0.1:9\" } }\nretry: { max_retries: 0, requeue: { max_attempts: 0 } }\n");
     home.succeed(&["inbox", "stage", "--from", "0xb0b", "--id", "q-1", "Hello!"]);
@@ -132,12 +133,12 @@ fn a_beat_that_fails_says_so_and_a_provider_that_is_away_costs_no_message() {
         assert!(ticked.stdout.contains("The turn failed"), "{}", ticked.stdout);
     }
     let shown = home.succeed(&["inbox", "show", "q-1"]);
-    assert!(shown.contains("staged, again from 20") && shown.contains("4 times"), "{shown}");
+    assert!(shown.contains("staged, next attempt 20") && shown.contains("4 times"), "{shown}");
     let listed = home.succeed(&["inbox", "list"]);
-    assert!(listed.contains("staged, again from 20") && listed.contains("reason"), "{listed}");
+    assert!(listed.contains("staged, next attempt 20") && listed.contains("reason"), "{listed}");
     assert!(home.json(&["--json", "inbox", "list"])["messages"][0]["next_attempt_at"].is_string());
     home.succeed(&["inbox", "retry", "q-1"]);
-    assert!(!home.succeed(&["inbox", "list"]).contains("again from"), "now is when it is tried");
+    assert!(!home.succeed(&["inbox", "list"]).contains("next attempt"), "now is when it is tried");
     assert_eq!(home.json(&["--json", "inbox", "list", "--set-aside"])["messages"], serde_json::json!([]));
     home.write("foreword.yaml", "agent: { blueprint: sovereign }\n");
     home.succeed(&["tick"]);
@@ -145,7 +146,7 @@ fn a_beat_that_fails_says_so_and_a_provider_that_is_away_costs_no_message() {
 }
 
 #[test]
-fn what_was_set_aside_is_put_back_one_by_one_or_all_at_once() {
+fn retry_makes_one_or_all_messages_pending() {
     let home = Home::made_for("sovereign");
     for id in ["q-1", "q-2"] {
         home.succeed(&["inbox", "stage", "--from", "0xb0b", "--id", id, "Hello!"]);
@@ -166,7 +167,7 @@ fn what_was_set_aside_is_put_back_one_by_one_or_all_at_once() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_a_way_out() {
+fn invalid_arguments_are_rejected_with_help() {
     let home = Home::made_for("sovereign");
     home.refused(2, &["inbox", "stage", "--from", "a\nb", "hello"]);
     home.refused(2, &["inbox", "stage", "--from", "0xa", "--id", "two words", "hello"]);
@@ -183,16 +184,16 @@ fn what_makes_no_sense_is_refused_with_a_way_out() {
     home.succeed(&["inbox", "stage", "--from", "0xa", "--id", "q-1", "one"]);
     home.succeed(&["inbox", "stage", "--from", "0xa", "--id", "q-1", "one"]);
     let full = home.refused(1, &["inbox", "stage", "--from", "0xa", "two"]);
-    assert!(full.contains("1 messages of this sender wait already"), "{full}");
+    assert!(full.contains("1 messages of this sender are already pending"), "{full}");
     for (wrong, expected) in [
         ("inbox: { gather_seconds: -1 }", ""),
         ("inbox: { max_waiting: 0 }", "too small"),
-        ("agent: { state: {} }", "names no source"),
-        ("agent: { state: { file: a.json, budget: { usd: 1 } } }", "names two sources"),
+        ("agent: { state: {} }", "has no source"),
+        ("agent: { state: { file: a.json, budget: { usd: 1 } } }", "has two sources"),
         ("agent: { state: { budget: { usd: -3 } } }", "above 0"),
-        ("agent: { state: { command: [] } }", "names no program"),
+        ("agent: { state: { command: [] } }", "program"),
         ("agent: { state: { file: ../x.json } }", ""),
-        ("users: [{ name: alice, trust: full, match: [inbox] }]", "names no sender"),
+        ("users: [{ name: alice, trust: full, match: [inbox] }]", "sender"),
     ] {
         home.write("foreword.yaml", format!("{wrong}\n"));
         let refused = home.refused(3, &["build"]);
@@ -215,7 +216,7 @@ const ESTIMATES: [(&str, u64); 10] = [
 ];
 
 #[test]
-fn layers_keep_to_the_seeds_token_estimates_and_the_compact_form_to_480() {
+fn layers_match_the_seeds_token_estimates() {
     let config = |tokenizer: &str, window: u64| {
         format!(
             "agent: {{ blueprint: sovereign, soul: lantern-keeper-v1, model: openai/one }}\n\

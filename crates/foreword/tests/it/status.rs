@@ -1,18 +1,18 @@
-//! `foreword status`: how the agent is running, as its own tool would tell it.
+//! `foreword status`: the same as the agent's own tool.
 
 use serde_json::{Value, json};
 
 use crate::program::Home;
 
 #[test]
-fn before_anything_has_happened_it_says_so_and_makes_no_database() {
+fn status_without_events_creates_no_database() {
     let home = Home::made_for("gateway");
     let before = home.listing();
     let ran = home.run(&["status"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains(", nothing stored yet\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("memory, observations: private 0, shared 0, social 0\n"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("`foreword chat` begins a conversation"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("start a conversation with `foreword chat`"), "{}", ran.stderr);
     let status = home.json(&["--json", "status"]);
     assert_eq!(status["store"], json!(null));
     assert_eq!((&status["conversations"]["count"], &status["errors"]), (&json!(0), &json!([])));
@@ -20,7 +20,7 @@ fn before_anything_has_happened_it_says_so_and_makes_no_database() {
 }
 
 #[test]
-fn the_owner_sees_channels_conversations_memory_and_errors() {
+fn owner_sees_channels_conversations_memory_and_errors() {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "c-1", "remember that the key is under the pot"]);
     home.succeed(&["chat", "--conversation", "c-2", "--channel", "signal:bob", "hello"]);
@@ -46,27 +46,27 @@ fn the_owner_sees_channels_conversations_memory_and_errors() {
 }
 
 #[test]
-fn it_is_what_the_agent_itself_is_told() {
+fn status_matches_the_agents_tool() {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "c-1", "!say hello"]);
     let ran = home.succeed(&["--json", "chat", "--conversation", "c-1", "!tool foreword_status"]);
     let result = ran.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let told = result
+    let from_tool = result
         .filter(|line| line["type"] == "tool_result")
         .map(|line| line["content"].clone())
         .next()
         .unwrap();
-    // Times go on, and only a turn has a node.
+    // Times change, and only a turn has a node.
     let without_times = |text: &str| -> Vec<String> {
         text.lines().skip(1).map(|line| line.split(" 20").next().unwrap().to_owned()).collect()
     };
     let shown = home.succeed(&["status"]);
-    assert_eq!(without_times(&shown), without_times(told.as_str().unwrap()));
+    assert_eq!(without_times(&shown), without_times(from_tool.as_str().unwrap()));
     assert!(without_times(&shown).len() >= 5, "{shown}");
 }
 
 #[test]
-fn somebody_else_s_view_is_what_they_would_be_told() {
+fn status_can_show_another_users_view() {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "c-1", "hello"]);
     home.succeed(&["chat", "--conversation", "c-2", "--user", "bob", "--situation", "group", "hello"]);
@@ -85,12 +85,12 @@ fn somebody_else_s_view_is_what_they_would_be_told() {
     assert_eq!(stranger.code, 0);
     assert!(stranger.stdout.contains("memory: none here\nprompt layers: "), "{}", stranger.stdout);
     assert!(stranger.stdout.ends_with("\nlatest errors: none\n"), "{}", stranger.stdout);
-    assert!(stranger.stderr.contains("nobody here is called `mallory`"), "{}", stranger.stderr);
+    assert!(stranger.stderr.contains("unknown user `mallory`"), "{}", stranger.stderr);
     home.refused(2, &["status", "--conversation", "two words"]);
 }
 
 #[test]
-fn the_layers_of_the_prompt_are_listed_at_the_viewers_trust() {
+fn status_lists_layers_at_the_viewers_trust() {
     let home = Home::made_for("sovereign");
     let layers = |args: &[&str]| home.json(args)["layers"].as_array().unwrap().clone();
     let before = layers(&["--json", "status"]);
@@ -102,7 +102,7 @@ fn the_layers_of_the_prompt_are_listed_at_the_viewers_trust() {
     let after = layers(&["--json", "status"]);
     assert!(six(&after)["version"].is_u64() && six(&after)["updated_at"].is_string(), "{after:?}");
     assert!(home.succeed(&["status"]).contains("; the agent may edit 6, 7, 8, 9"));
-    // A layer above somebody's trust is not there, not even by name.
+    // A layer above the viewer's trust is not listed, not even by name.
     let home = Home::made_for("gateway");
     let of = |args: &[&str]| -> Vec<String> {
         let status = home.json(args);

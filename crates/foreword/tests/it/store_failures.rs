@@ -1,16 +1,19 @@
-//! A store that fails under a running server, and a server that is killed: the cause is seen, and what was accepted is
-//! answered.
+//! A store that fails under a running server, and a server that is killed: the cause is reported, and accepted messages
+//! are answered.
 
 use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use foreword_core::provider::WireDialect;
 use foreword_testkit::{FakeProvider, Reply};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fail_closed::{token, until};
 use crate::program::{Home, PEOPLE};
-use crate::serving::Serving;
+use crate::server_process::{Serving, request};
 
 fn home() -> Home {
     Home::with(&[("foreword.yaml", &format!("agent: {{ name: Ada, model: offline/echo }}\n{PEOPLE}"))])
@@ -21,11 +24,11 @@ fn log(home: &Home) -> String {
 }
 
 #[test]
-fn a_deleted_database_is_seen_everywhere() {
+fn deleted_database_is_reported_everywhere() {
     let home = home();
     let token = token(&home);
     let serving = Serving::start(&home, &[]);
-    // The token is known from now on.
+    // The token is cached after this.
     assert_eq!(serving.get("/api/v1/status", &token).0, 200);
     for file in ["foreword.db", "foreword.db-wal", "foreword.db-shm"] {
         let _ = fs::remove_file(home.path().join(".foreword").join(file));
@@ -45,8 +48,112 @@ fn a_deleted_database_is_seen_everywhere() {
     }
 }
 
+/// A small disk mounted as `.foreword` of a workspace.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None` without the right to mount; foreword-store tests the same error with a limit of SQLite.
+    fn mount(home: &Home) -> Option<Self> {
+        let folder = home.path().join(".foreword");
+        fs::create_dir(&folder).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=8m,mode=700", "none"])
+            .arg(&folder)
+            .output();
+        mounted.is_ok_and(|mounted| mounted.status.success()).then(|| Self(folder))
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.0.join("ballast")
+    }
+
+    fn fill(&self) {
+        let mut file = fs::File::create(self.ballast()).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).output();
+    }
+}
+
 #[test]
-fn a_turn_cut_off_by_a_kill_goes_on_at_once() {
+fn full_disk_is_reported_without_losing_messages() {
+    let home = home();
+    let Some(disk) = SmallDisk::mount(&home) else {
+        println!("SKIPPED: no small disk can be mounted here");
+        return;
+    };
+    let token = token(&home);
+    let serving = Serving::start(&home, &[]);
+    let (_, conversation) = serving.post("/api/v1/conversations", &token, &json!({}));
+    let path = format!("/api/v1/conversations/{}/messages", conversation["id"].as_str().unwrap());
+    let say = |number: usize| {
+        let text = format!("number {number} {}", "x".repeat(2_000));
+        serving.post(&format!("{path}?wait=false"), &token, &json!({ "text": text })).0
+    };
+    assert_eq!(say(0), 202);
+    disk.fill();
+    let mut accepted = vec![0];
+    // The write-ahead log may have room for a few more writes.
+    let refused = (1..500).find_map(|number| match say(number) {
+        202 => {
+            accepted.push(number);
+            None
+        }
+        status => Some(status),
+    });
+    assert_eq!(refused, Some(503));
+    let ready = until(&serving, "/readyz", "", |status, _| status == 503);
+    assert_eq!(ready["code"], "store_unavailable", "{ready}");
+    assert!(serving.wait_for("to write to the database").starts_with("error: "));
+    let status = until(&serving, "/api/v1/status", &token, |status, _| status == 200);
+    assert_eq!(status["server"]["problems"][0]["code"], "store_full", "{status}");
+    assert!(serving.text("/metrics", &token).contains("\nforeword_store_up 0\n"));
+    fs::remove_file(disk.ballast()).unwrap();
+    until(&serving, "/readyz", "", |status, _| status == 200);
+    let last = format!("number {} ", accepted.last().unwrap());
+    let answered = |body: &Value| {
+        let items = body["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        items.iter().any(|one| one["role"] == "assistant" && one.to_string().contains(&last))
+    };
+    until(&serving, &path, &token, |_, body| answered(body));
+}
+
+#[test]
+fn waiting_client_gets_503_when_the_disk_fills() {
+    let home = home();
+    let Some(disk) = SmallDisk::mount(&home) else {
+        println!("SKIPPED: no small disk can be mounted here");
+        return;
+    };
+    let token = token(&home);
+    let serving = Serving::start(&home, &[]);
+    let (_, conversation) = serving.post("/api/v1/conversations", &token, &json!({}));
+    let id = conversation["id"].as_str().unwrap();
+    let path = format!("/api/v1/conversations/{id}/messages");
+    let text = format!("!wait 2s\n!say {}", "x".repeat(200_000));
+    std::thread::scope(|scope| {
+        let (address, body) = (serving.address.clone(), json!({ "text": text }).to_string());
+        let post = format!("POST {path}");
+        let waiting = scope.spawn({
+            let token = &token;
+            move || request(&address, &post, token, &body)
+        });
+        let is_running = |_, body: &Value| body["items"][0]["state"] == "running";
+        until(&serving, &format!("/api/v1/turns?session={id}"), &token, is_running);
+        disk.fill();
+        let (status, problem) = waiting.join().unwrap();
+        assert_eq!((status, &problem["code"]), (503, &json!("store_unavailable")), "{problem}");
+    });
+    fs::remove_file(disk.ballast()).unwrap();
+    until(&serving, &path, &token, |_, body| body.to_string().contains("assistant"));
+}
+
+#[test]
+fn turn_interrupted_by_kill_resumes_at_once() {
     let provider =
         FakeProvider::start([Reply::text("Half an ans").then_silence(), Reply::text("The whole answer.")])
             .unwrap();
@@ -65,7 +172,7 @@ fn a_turn_cut_off_by_a_kill_goes_on_at_once() {
     assert_eq!(status, 202);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let requests = |count| {
-        // Half of a lease: without noticing the dead process, the turn would wait for all of it.
+        // Half of a lease: without detecting the dead process, the turn would wait for the whole lease.
         let patience = Duration::from_secs(15);
         let seen =
             async { tokio::time::timeout(patience, provider.until(|counts| counts.requests >= count)).await };

@@ -1,4 +1,4 @@
-//! `foreword senders`, `export events` and `store`: what is stored, seen and carried about through the program.
+//! `foreword senders`, `export events` and `store`.
 
 use std::fs;
 use std::future::Future;
@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{ConversationId, InboxId, TurnId};
-use foreword_core::sender::{Exchange, SenderAddress};
+use foreword_core::sender::{SenderAddress, SenderExchange};
 use foreword_core::timestamp::Timestamp;
 use foreword_store::location::Location;
 use foreword_store::senders::TurnExchanges;
@@ -20,7 +20,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// Does something to the store of `home`, as an agent would.
+/// Runs `work` on the store of `home`, like an agent.
 fn with_store<F: Future<Output = ()>>(home: &Home, work: impl FnOnce(Store) -> F) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -36,7 +36,7 @@ fn event(event_type: EventType, time: &str, session: &str) -> Event {
 }
 
 /// Three events: two of the conversation `night`, one of `day`.
-fn eventful() -> Home {
+fn home_with_events() -> Home {
     let home = Home::new();
     with_store(&home, |store| async move {
         let failed = Event {
@@ -62,8 +62,8 @@ fn exported(home: &Home, filters: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn events_are_exported_as_lines_of_json_with_the_columns_as_keys() {
-    let home = eventful();
+fn events_are_exported_as_json_lines_with_column_keys() {
+    let home = home_with_events();
     let lines = home.succeed(&["export", "events", "--session", "night", "--level", "error"]);
     let event: Value = serde_json::from_str(&lines).unwrap();
     assert_eq!(event["timestamp"], "2026-11-16T02:47:00.000000Z");
@@ -74,8 +74,8 @@ fn events_are_exported_as_lines_of_json_with_the_columns_as_keys() {
 }
 
 #[test]
-fn an_export_takes_filters() {
-    let home = eventful();
+fn export_takes_filters() {
+    let home = home_with_events();
     assert_eq!(exported(&home, &[]), ["turn_started", "api_error", "turn_completed"]);
     assert_eq!(exported(&home, &["--session", "day"]), ["turn_completed"]);
     assert_eq!(exported(&home, &["--type", "turn_started"]), ["turn_started"]);
@@ -87,8 +87,8 @@ fn an_export_takes_filters() {
 }
 
 #[test]
-fn a_filter_that_makes_no_sense_is_refused_and_an_unknown_type_is_pointed_out() {
-    let home = eventful();
+fn invalid_filter_fails_and_unknown_type_warns() {
+    let home = home_with_events();
     assert!(home.refused(2, &["export", "events", "--since", "soon"]).contains("12h"));
     assert!(home.refused(2, &["export", "events", "--level", "loud"]).contains("info, warn or error"));
     let ran = home.run(&["export", "events", "--type", "api_eror"]);
@@ -97,8 +97,8 @@ fn a_filter_that_makes_no_sense_is_refused_and_an_unknown_type_is_pointed_out() 
 }
 
 #[test]
-fn an_export_into_a_file_is_whole_and_overwrites_nothing() {
-    let home = eventful();
+fn file_export_is_complete_and_overwrites_nothing() {
+    let home = home_with_events();
     home.succeed(&["export", "events", "--output", "events.jsonl"]);
     let lines = fs::read_to_string(home.path().join("events.jsonl")).unwrap();
     assert_eq!(lines.lines().count(), 3);
@@ -111,22 +111,22 @@ fn an_export_into_a_file_is_whole_and_overwrites_nothing() {
 }
 
 #[test]
-fn a_backup_takes_the_place_of_nothing_but_a_file() {
-    let home = eventful();
+fn backup_overwrites_only_files() {
+    let home = home_with_events();
     let socket = std::os::unix::net::UnixListener::bind(home.path().join("pipe")).unwrap();
     let said = home.refused(1, &["store", "backup", "--force", "pipe"]);
-    assert!(said.contains("it is no file"), "{said}");
+    assert!(said.contains("it is not a file"), "{said}");
     drop(socket);
-    assert!(home.refused(1, &["store", "backup", "no/such/folder.db"]).contains("there is no folder"));
+    assert!(home.refused(1, &["store", "backup", "no/such/folder.db"]).contains("does not exist"));
 }
 
 #[test]
-fn a_store_that_may_not_be_looked_at_is_not_taken_for_an_empty_one() {
+fn inaccessible_store_is_not_treated_as_empty() {
     let home = Home::with(&[("foreword.yaml", "agent: { blueprint: template }\n")]);
     home.run_with_input(&["template", "set", "-"], b"You are stored.");
     let mut command = home.command(&["template", "get"]);
     if runs_as_root() {
-        // Nothing is closed to the superuser, so somebody else asks.
+        // The superuser has access to everything, so another user runs the command.
         fs::set_permissions(home.outside(), fs::Permissions::from_mode(0o755)).unwrap();
         command.uid(65_534).gid(65_534);
     } else {
@@ -142,7 +142,7 @@ fn runs_as_root() -> bool {
 }
 
 #[test]
-fn where_nothing_was_stored_an_export_is_empty_and_makes_no_database() {
+fn empty_export_creates_no_database() {
     let home = Home::new();
     assert_eq!(home.succeed(&["export", "events"]), "");
     home.succeed(&["senders", "list"]);
@@ -153,7 +153,7 @@ fn where_nothing_was_stored_an_export_is_empty_and_makes_no_database() {
 }
 
 #[test]
-fn a_change_of_the_template_or_of_a_layer_is_an_event() {
+fn template_and_layer_changes_are_events() {
     let home = Home::with(&[("foreword.yaml", "agent: { blueprint: sovereign }\n")]);
     home.run_with_input(&["layers", "set", "6", "-"], b"Check first.");
     home.run_with_input(&["template", "set", "-"], b"You are kind.");
@@ -162,9 +162,9 @@ fn a_change_of_the_template_or_of_a_layer_is_an_event() {
 }
 
 #[test]
-fn senders_are_listed_by_activity_and_shown_with_what_was_said() {
+fn senders_are_listed_by_activity_and_shown_with_exchanges() {
     let home = Home::new();
-    let exchange = |id: &str, sender: &str, body: &str, time: &str| Exchange {
+    let exchange = |id: &str, sender: &str, body: &str, time: &str| SenderExchange {
         inbox_message: InboxId::new(id).unwrap(),
         sender: SenderAddress::new(sender).unwrap(),
         body: body.to_owned(),
@@ -200,13 +200,13 @@ fn senders_are_listed_by_activity_and_shown_with_what_was_said() {
 }
 
 #[test]
-fn a_check_tells_version_sizes_and_damage() {
-    let home = eventful();
+fn store_check_reports_version_sizes_and_damage() {
+    let home = home_with_events();
     let report = home.json(&["--json", "store", "check"]);
     assert_eq!((&report["engine"], &report["schema_version"]), (&"SQLite".into(), &6.into()));
     let events = report["tables"].as_array().unwrap().iter().find(|table| table["name"] == "events").unwrap();
     assert_eq!(events["rows"], 3);
-    assert!(home.succeed(&["store", "check"]).contains("Everything is as it should be."));
+    assert!(home.succeed(&["store", "check"]).contains("No problems found."));
     let database = home.path().join(".foreword/foreword.db");
     let mut bytes = fs::read(&database).unwrap();
     for at in (4_096..bytes.len()).step_by(512) {
@@ -220,8 +220,8 @@ fn a_check_tells_version_sizes_and_damage() {
 }
 
 #[test]
-fn a_backup_can_be_restored_into_an_empty_store_and_nowhere_else() {
-    let home = eventful();
+fn backup_restores_only_to_an_empty_store() {
+    let home = home_with_events();
     home.run_with_input(&["template", "set", "-"], b"You are kind.");
     home.succeed(&["store", "backup", "monday.db"]);
     home.refused(1, &["store", "backup", "monday.db"]);
@@ -236,7 +236,7 @@ fn a_backup_can_be_restored_into_an_empty_store_and_nowhere_else() {
 
 #[test]
 fn old_events_are_pruned_on_demand() {
-    let home = eventful();
+    let home = home_with_events();
     assert!(
         home.succeed(&["store", "prune", "--before", "2026-11-16T03:00:00Z"]).contains("Deleted 2 events")
     );
@@ -244,7 +244,7 @@ fn old_events_are_pruned_on_demand() {
 }
 
 #[test]
-fn a_store_that_can_t_be_opened_says_why_and_shows_no_password() {
+fn unopenable_store_error_hides_the_password() {
     let home = Home::with(&[
         ("foreword.yaml", "store: { url: \"postgres://alice:s3cret@127.0.0.1:1/none?connect_timeout=1\" }\n"),
         (
@@ -256,11 +256,11 @@ fn a_store_that_can_t_be_opened_says_why_and_shows_no_password() {
     assert!(said.contains("127.0.0.1") && !said.contains("s3cret"), "{said}");
     let mut command = home.command(&["template", "get"]);
     let ran = crate::program::Ran::of(command.env("FOREWORD_STORE_URL", "plain.txt").output().unwrap());
-    assert!(ran.code == 1 && ran.stderr.contains("is no Foreword database"), "{}", ran.stderr);
+    assert!(ran.code == 1 && ran.stderr.contains("is not a Foreword database"), "{}", ran.stderr);
     assert!(fs::read_to_string(home.path().join("plain.txt")).unwrap().starts_with("not a database"));
 }
 
-/// A database of its own on the server the tests are told of; `None` if they are to do without.
+/// A new database on the test server; `None` if Postgres tests are skipped.
 pub(crate) fn postgres_database(name: &str) -> Option<String> {
     let server = std::env::var("FOREWORD_TEST_POSTGRES").unwrap_or_else(|_| {
         panic!("no Postgres to test with: run `eval \"$(scripts/postgres.sh start)\"` first, or `make test`")
@@ -285,7 +285,7 @@ pub(crate) fn postgres_database(name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_workspace_moves_from_sqlite_to_postgres_and_back_with_nothing_else_changed() {
+fn workspace_migrates_to_postgres_and_back() {
     let Some(url) = postgres_database("command_line_moves") else { return };
     let home = Home::with(&[("foreword.yaml", "agent: { blueprint: sovereign }\n")]);
     home.run_with_input(&["layers", "set", "6", "-"], b"Check first.");

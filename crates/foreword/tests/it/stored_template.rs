@@ -1,4 +1,4 @@
-//! `foreword template`: versions on disk, through the program.
+//! `foreword template`: versions on disk.
 
 use crate::program::Home;
 
@@ -23,7 +23,7 @@ fn looking_at_the_template_makes_no_database() {
 }
 
 #[test]
-fn until_one_is_stored_the_template_is_the_configured_file() {
+fn configured_template_is_used_until_one_is_stored() {
     let home = Home::with(&[
         ("foreword.yaml", "agent: { blueprint: template }\nprompt: { template_file: system.md }\n"),
         ("system.md", "You are from a file.\n"),
@@ -37,7 +37,7 @@ fn until_one_is_stored_the_template_is_the_configured_file() {
 }
 
 #[test]
-fn each_template_set_is_a_numbered_version_and_the_newest_builds_prompts() {
+fn template_versions_are_numbered_and_the_newest_is_used() {
     let home = template_home();
     assert_eq!(set(&home, "You are kind.\n", &["--message", "first"]).code, 0);
     assert_eq!(set(&home, "You are very kind.\n", &["--message", "kinder", "--author", "bob"]).code, 0);
@@ -53,15 +53,15 @@ fn each_template_set_is_a_numbered_version_and_the_newest_builds_prompts() {
 }
 
 #[test]
-fn the_same_template_again_stores_nothing() {
+fn identical_template_is_not_stored_again() {
     let home = template_home();
     set(&home, "x", &[]);
     let again = set(&home, "x", &[]);
-    assert_eq!((again.code, again.stdout.as_str()), (0, "This is version 1 already. Nothing was stored.\n"));
+    assert_eq!((again.code, again.stdout.as_str()), (0, "This is already version 1. Nothing was stored.\n"));
 }
 
 #[test]
-fn warnings_are_shown_with_their_line_before_a_template_is_stored() {
+fn template_warnings_have_lines() {
     let home = template_home();
     let ran = set(&home, "Today is [sytem:date].\n", &[]);
     assert_eq!(ran.code, 0);
@@ -76,7 +76,7 @@ fn warnings_are_shown_with_their_line_before_a_template_is_stored() {
 }
 
 #[test]
-fn a_template_that_does_not_parse_is_shown_and_not_stored() {
+fn invalid_template_is_not_stored() {
     let home =
         Home::with(&[("foreword.yaml", "agent: { blueprint: template }\nprompt: { dialect: jinja }\n")]);
     let ran = set(&home, "{% if %}", &[]);
@@ -88,12 +88,12 @@ fn a_template_that_does_not_parse_is_shown_and_not_stored() {
 #[test]
 fn check_shows_problems_and_stores_nothing() {
     let home = template_home();
-    assert_eq!(set(&home, "x", &["--check"]).stdout, "The template can be used. Nothing was stored.\n");
+    assert_eq!(set(&home, "x", &["--check"]).stdout, "The template is valid. Nothing was stored.\n");
     assert_eq!(home.listing(), ["foreword.yaml"]);
 }
 
 #[test]
-fn a_template_that_replaces_another_version_than_expected_is_refused() {
+fn template_set_checks_the_expected_version() {
     let home = template_home();
     set(&home, "one", &["--expect", "0"]);
     let ran = set(&home, "two", &["--expect", "0"]);
@@ -103,14 +103,14 @@ fn a_template_that_replaces_another_version_than_expected_is_refused() {
 }
 
 #[test]
-fn a_blueprint_without_a_template_layer_is_warned_that_nothing_changes() {
+fn template_set_warns_without_a_template_layer() {
     let home = Home::with(&[("foreword.yaml", "agent: { blueprint: gateway }\n")]);
     let ran = set(&home, "x", &[]);
-    assert!(ran.stderr.contains("blueprint `gateway` builds from no stored template"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("blueprint `gateway` does not use the stored template"), "{}", ran.stderr);
 }
 
 #[test]
-fn a_blank_template_is_stored_and_means_no_prompt() {
+fn blank_template_is_stored_and_means_no_prompt() {
     let home = template_home();
     let ran = set(&home, "", &[]);
     assert!(ran.code == 0 && ran.stderr.contains("no system prompt is sent"), "{}", ran.stderr);
@@ -118,7 +118,7 @@ fn a_blank_template_is_stored_and_means_no_prompt() {
 }
 
 #[test]
-fn the_variables_are_listed_as_the_editor_needs_them() {
+fn variables_are_listed_for_the_editor() {
     let variables = template_home().json(&["--json", "template", "variables"]);
     let dynamic: Vec<&str> = variables["variables"]
         .as_array()

@@ -1,4 +1,4 @@
-//! Metrics in a file and traces for a collector, as a running program tells them.
+//! Metrics in a file and traces for a collector.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::program::{Home, PEOPLE};
 
-/// A collector that takes everything.
+/// A collector that accepts everything.
 struct Collector {
     address: String,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
@@ -66,7 +66,7 @@ fn serve(stream: TcpStream, kept: &Mutex<Vec<(String, Value)>>) {
 }
 
 #[test]
-fn what_runs_is_counted_in_a_file_and_told_to_a_collector_without_a_word_of_it() {
+fn metrics_and_traces_contain_no_message_text() {
     let collector = Collector::start();
     let home = Home::made_for("sovereign");
     let config = format!(
@@ -82,8 +82,9 @@ fn what_runs_is_counted_in_a_file_and_told_to_a_collector_without_a_word_of_it()
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("answered with")), "it runs");
-    let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(told.success() && child.wait().unwrap().success());
+    let status =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(status.success() && child.wait().unwrap().success());
 
     let text = std::fs::read_to_string(home.path().join("telemetry/foreword.prom")).unwrap();
     for line in [
@@ -122,7 +123,7 @@ fn with_logging(logging: &str) -> Home {
 }
 
 #[test]
-fn a_collector_that_is_not_there_costs_no_answer_and_is_on_record() {
+fn missing_collector_is_logged_without_failing_turns() {
     let home = with_logging("{ otlp: { endpoint: \"http://127.0.0.1:9\" } }");
     let began = Instant::now();
     let ran = home.run_with_input(&["chat"], b"!say Good morning.\n");
@@ -140,7 +141,7 @@ fn a_collector_that_is_not_there_costs_no_answer_and_is_on_record() {
 }
 
 #[test]
-fn headers_that_are_not_there_are_asked_for_and_never_shown() {
+fn missing_headers_variable_is_an_error() {
     let home = with_logging("{ otlp: { endpoint: \"http://127.0.0.1:9\", headers_env: OTEL_HEADERS } }");
     let refused = home.refused(1, &["tick"]);
     assert!(refused.contains("`OTEL_HEADERS`") && refused.contains("remove `headers_env`"), "{refused}");

@@ -1,4 +1,4 @@
-//! Seed 003: one template for all conversations, in brackets. Sections 2, 3 and 5, as `build` and `render` show them.
+//! Seed 003: one template in bracket syntax for all conversations. Sections 2, 3 and 5, through `build` and `render`.
 
 use std::process::Command;
 
@@ -40,7 +40,7 @@ fn git(home: &Home, args: &[&str]) {
 }
 
 #[test]
-fn without_a_template_the_default_is_used() {
+fn default_template_is_used_when_none_is_configured() {
     let home = Home::with(&[("foreword.yaml", "agent: { blueprint: template }\n")]);
     let cwd = home.path().canonicalize().unwrap();
     let end = format!("The current working directory is {}.", cwd.display());
@@ -50,7 +50,7 @@ fn without_a_template_the_default_is_used() {
 }
 
 #[test]
-fn an_empty_template_sends_nothing() {
+fn empty_template_sends_nothing() {
     let home = template("");
     assert_eq!(home.succeed(&["build"]), "");
     let report = home.json(&["build", "--format", "json"]);
@@ -80,7 +80,7 @@ fn every_variable_of_the_table_has_its_value() {
 }
 
 #[test]
-fn git_variables_have_values_in_a_repository_and_are_absent_outside() {
+fn git_variables_exist_only_in_a_repository() {
     let home = template("");
     let text = "[if git:branch]on [git:branch]: [git:status][else]no repository[endif]";
     assert_eq!(render(&home, text), "no repository");
@@ -93,7 +93,7 @@ fn git_variables_have_values_in_a_repository_and_are_absent_outside() {
 }
 
 #[test]
-fn files_are_read_from_the_working_directory_and_values_are_not_expanded_again() {
+fn file_values_are_not_expanded_again() {
     let home = template("[file:note.md]");
     home.write("note.md", "At home: [system:os]");
     home.write("project/note.md", "In the project.");
@@ -102,7 +102,7 @@ fn files_are_read_from_the_working_directory_and_values_are_not_expanded_again()
 }
 
 #[test]
-fn a_file_variable_goes_through_the_guarded_root() {
+fn file_variable_uses_the_guarded_root() {
     let home = template("");
     std::fs::write(home.outside().join("secret"), "secret").unwrap();
     home.link("link", home.outside().join("secret"));
@@ -117,7 +117,7 @@ fn a_file_variable_goes_through_the_guarded_root() {
 }
 
 #[test]
-fn an_absolute_path_is_read_only_if_the_owner_allows_it() {
+fn absolute_path_needs_permission() {
     let home = template("");
     let allowed = home.outside().canonicalize().unwrap().join("allowed.md");
     std::fs::write(&allowed, "allowed text").unwrap();
@@ -136,7 +136,7 @@ fn an_absolute_path_is_read_only_if_the_owner_allows_it() {
 }
 
 #[test]
-fn a_file_variable_is_no_way_around_trust() {
+fn file_variable_does_not_bypass_trust() {
     let home = template("[if file:MEMORY.md][file:MEMORY.md][else]nothing[endif]|[file:memory/social/a.md]");
     home.write("MEMORY.md", "for the owner");
     home.write("memory/social/a.md", "for all");
@@ -152,7 +152,7 @@ fn a_file_variable_is_no_way_around_trust() {
 }
 
 #[test]
-fn conditions_nest_and_a_condition_asks_only_whether_a_thing_is_there() {
+fn conditions_nest_and_test_existence() {
     let home = template("");
     home.write("A", "x");
     home.write("E", "");
@@ -169,7 +169,7 @@ fn conditions_nest_and_a_condition_asks_only_whether_a_thing_is_there() {
 }
 
 #[test]
-fn an_unknown_type_stays_text_and_is_reported_with_a_suggestion() {
+fn unknown_type_stays_text_with_a_suggestion() {
     let home = template("[NOTE: be kind]\nToday: [sytem:date], [link](x:y), [::1]");
     let ran = home.run(&["build"]);
     assert_eq!(ran.stdout, "[NOTE: be kind]\nToday: [sytem:date], [link](x:y), [::1]");
@@ -193,7 +193,7 @@ fn rendering_writes_exactly_the_bytes() {
 }
 
 #[test]
-fn windows_line_ends_and_a_byte_order_mark_are_no_part_of_a_template() {
+fn template_ignores_windows_line_ends_and_bom() {
     let home = template("\u{feff}one\r\n[if system:os]\r\ntwo\r\n[endif]\r\n");
     assert_eq!(home.succeed(&["build"]), "one\n\ntwo\n\n");
     assert_eq!(home.succeed(&["render", "prompts/system.md"]), "one\n\ntwo\n\n");
@@ -201,9 +201,9 @@ fn windows_line_ends_and_a_byte_order_mark_are_no_part_of_a_template() {
 }
 
 #[test]
-fn bracket_compat_gives_the_seeds_bytes_for_every_case() {
+fn bracket_compat_matches_the_seeds_bytes() {
     let home = template("");
-    // `system:os` is the table's `linux` wherever these tests run; `file:N` and `file:missing` are not there.
+    // `system:os` is `linux` on every platform of these tests; `file:N` and `file:missing` do not exist.
     for (path, text) in [("A", "x"), ("B", "y"), ("E", ""), ("T", "[system:os]")] {
         home.write(path, text);
     }
@@ -217,7 +217,7 @@ fn bracket_compat_gives_the_seeds_bytes_for_every_case() {
 }
 
 #[test]
-fn in_bracket_compat_one_file_that_cannot_be_read_costs_no_other() {
+fn bracket_compat_unreadable_file_affects_no_other() {
     let home = template("");
     home.write("A", "x");
     let ran = home.run_with_input(
@@ -228,7 +228,7 @@ fn in_bracket_compat_one_file_that_cannot_be_read_costs_no_other() {
 }
 
 #[test]
-fn a_working_directory_below_the_workspace_is_no_way_around_the_rules_for_its_files() {
+fn working_directory_does_not_bypass_file_rules() {
     let home = template("<[file:AGENTS.md]>");
     let known = "users: [{ name: carol, trust: familiar }]";
     home.write(

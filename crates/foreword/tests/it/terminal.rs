@@ -1,4 +1,4 @@
-//! A real terminal, as a pseudo-terminal gives it: keys go in, and what a person would see comes out.
+//! A pseudo-terminal: sends keys and reads the visible output.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -11,8 +11,8 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::program::Home;
 
-/// How long anything may take; only a test that fails waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Only a failing test waits this long.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) const UP: &str = "\u{1b}[A";
 pub(crate) const LEFT: &str = "\u{1b}[D";
@@ -24,24 +24,24 @@ pub(crate) const CTRL_D: &str = "\u{4}";
 pub(crate) struct Terminal {
     child: Child,
     keys: File,
-    shown: Arc<Shown>,
-    /// Up to where the test has read, without colours.
+    shown: Arc<TerminalOutput>,
+    /// The position up to which the test has read, without colours.
     read: usize,
 }
 
 #[derive(Default)]
-struct Shown {
+struct TerminalOutput {
     bytes: Mutex<Vec<u8>>,
     more: Condvar,
 }
 
 impl Terminal {
-    /// `foreword` with these words at a terminal of so many columns.
+    /// `foreword` with `args` at a terminal of this many columns.
     pub(crate) fn of(home: &Home, args: &[&str], columns: u16) -> Self {
         Self::start(home.command(args), columns)
     }
 
-    /// The same without colour.
+    /// Like `of`, without colour.
     pub(crate) fn without_colour(home: &Home, args: &[&str]) -> Self {
         let mut command = home.command(args);
         command.env("NO_COLOR", "1");
@@ -56,7 +56,7 @@ impl Terminal {
         tcsetwinsize(&master, size).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let end = || Stdio::from(OpenOptions::new().read(true).write(true).open(&name).unwrap());
-        // Ctrl-C only reaches whoever the terminal belongs to.
+        // Ctrl-C only reaches the foreground process group of the terminal.
         let mut command = Command::new("setsid");
         command.arg("--ctty").arg(program.get_program()).args(program.get_args());
         command.current_dir(program.get_current_dir().unwrap()).env_remove("NO_COLOR").env_remove("CLICOLOR");
@@ -69,12 +69,12 @@ impl Terminal {
         }
         let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         let keys = File::from(master);
-        let shown = Arc::new(Shown::default());
+        let shown = Arc::new(TerminalOutput::default());
         follow(keys.try_clone().unwrap(), Arc::clone(&shown));
         Self { child, keys, shown, read: 0 }
     }
 
-    /// Presses keys.
+    /// Sends keys.
     pub(crate) fn keys(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
@@ -84,10 +84,9 @@ impl Terminal {
         self.keys(&format!("{line}{ENTER}"));
     }
 
-    /// Waits until `words` are shown behind what was read before, and gives all that was shown until then, without
-    /// colours.
+    /// Waits until `words` appear after the current position, and returns the output up to there, without colours.
     pub(crate) fn until(&mut self, words: &str) -> String {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         let mut bytes = self.shown.bytes.lock().unwrap();
         loop {
             let all = plain(&bytes);
@@ -104,22 +103,22 @@ impl Terminal {
         }
     }
 
-    /// The same, to be read from the beginning.
+    /// Moves the position back to the beginning.
     pub(crate) fn reread(self) -> Self {
         let mut from_the_beginning = self;
         from_the_beginning.read = 0;
         from_the_beginning
     }
 
-    /// Everything that was ever shown, as it came.
+    /// The whole output, unprocessed.
     pub(crate) fn everything(&self) -> String {
         String::from_utf8_lossy(&self.shown.bytes.lock().unwrap()).into_owned()
     }
 
-    /// Leaves with Ctrl-D; the exit code.
+    /// Sends Ctrl-D and returns the exit code.
     pub(crate) fn leave(mut self) -> i32 {
         self.keys(CTRL_D);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code().unwrap();
@@ -130,7 +129,7 @@ impl Terminal {
     }
 }
 
-/// A test that failed leaves nothing behind.
+/// A failing test leaves no process behind.
 impl Drop for Terminal {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -138,8 +137,8 @@ impl Drop for Terminal {
     }
 }
 
-/// Reads what is shown until the other end is closed.
-fn follow(mut from: File, shown: Arc<Shown>) {
+/// Reads the output until the terminal is closed.
+fn follow(mut from: File, shown: Arc<TerminalOutput>) {
     std::thread::spawn(move || {
         let mut piece = [0; 4096];
         while let Ok(count @ 1..) = from.read(&mut piece) {
@@ -149,7 +148,7 @@ fn follow(mut from: File, shown: Arc<Shown>) {
     });
 }
 
-/// Without colours, and with what was taken back on a line of its own.
+/// The output without colours; erased lines are kept.
 fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace("\r\u{1b}[2K", "\n");
     anstream::adapter::strip_str(&text).to_string().replace("\r\n", "\n")

@@ -1,10 +1,10 @@
-//! Tokens on the command line: printed once, listed without what opens anything, revoked at once.
+//! Tokens on the command line: printed once, listed without secrets, revoked at once.
 
 use serde_json::Value;
 
 use crate::program::Home;
 
-/// Text with what differs from run to run taken out.
+/// Text without values that vary between runs.
 fn plain(text: &str) -> String {
     let words = text.split(' ').map(|word| match word {
         word if word.starts_with("tok-") => "TOK",
@@ -16,7 +16,7 @@ fn plain(text: &str) -> String {
 }
 
 #[test]
-fn a_token_is_all_that_standard_output_has_and_standard_error_says_what_it_opens() {
+fn token_create_prints_only_the_token_to_stdout() {
     let home = Home::made_for("gateway");
     let ran = home.run(&["token", "create", "--name", "laptop", "--user", "bob", "--mode", "prepend"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -24,21 +24,21 @@ fn a_token_is_all_that_standard_output_has_and_standard_error_says_what_it_opens
     assert!(token.starts_with("fwd_") && token.len() == 36 && ran.stdout.lines().count() == 1, "{token}");
     assert!(!ran.stderr.contains(token), "shown twice: {}", ran.stderr);
     insta::assert_snapshot!(plain(&ran.stderr), @r#"
-    Made token laptop (TOK). It opens chat, observe for bob, trust inner, drop-in mode prepend.
-    It is shown this once: only its hash is kept. As FOREWORD_TOKEN in the environment it is used so:
-      how things stand
+    Created token laptop (TOK). Scopes chat, observe, user bob, trust inner, drop-in mode prepend.
+    It is shown only once, since only its hash is stored. With the token as FOREWORD_TOKEN in the environment:
+      status
         curl -H "Authorization: Bearer $FOREWORD_TOKEN" http://127.0.0.1:7777/api/v1/status
       a program that uses an Anthropic SDK
         client = anthropic.Anthropic(base_url="http://127.0.0.1:7777/anthropic", api_key=os.environ["FOREWORD_TOKEN"])
       a program that uses an OpenAI SDK
         client = openai.OpenAI(base_url="http://127.0.0.1:7777/openai/v1", api_key=os.environ["FOREWORD_TOKEN"])
-      memory and prompts for another agent
+      memory and prompts for another agent, over MCP
         claude mcp add --transport http foreword http://127.0.0.1:7777/mcp --header "Authorization: Bearer $FOREWORD_TOKEN"
     "#);
 }
 
 #[test]
-fn whoever_says_nothing_gets_a_token_of_the_owner_that_opens_little() {
+fn token_defaults_to_owner_with_two_scopes() {
     let home = Home::made_for("gateway");
     let made = home.json(&["--json", "token", "create"]);
     assert_eq!((&made["user"], &made["scopes"]), (&"alice".into(), &serde_json::json!(["chat", "observe"])));
@@ -47,7 +47,7 @@ fn whoever_says_nothing_gets_a_token_of_the_owner_that_opens_little() {
 }
 
 #[test]
-fn a_list_has_everything_of_a_token_but_what_opens_something() {
+fn token_list_contains_no_secrets() {
     let home = Home::made_for("gateway");
     let token = home.succeed(&["token", "create", "--name", "ci", "--scope", "observe", "--expires", "30d"]);
     home.succeed(&[
@@ -84,14 +84,14 @@ fn a_list_has_everything_of_a_token_but_what_opens_something() {
 }
 
 #[test]
-fn a_token_is_revoked_by_its_id_or_its_name_and_twice_is_told() {
+fn token_is_revoked_by_id_or_name() {
     let home = Home::made_for("gateway");
-    assert!(home.refused(1, &["token", "revoke", "laptop"]).contains("there is no token `laptop`"));
+    assert!(home.refused(1, &["token", "revoke", "laptop"]).contains("unknown token `laptop`"));
     let first = home.json(&["--json", "token", "create", "--name", "laptop"]);
-    assert!(home.succeed(&["token", "revoke", "laptop"]).contains("opens nothing any more"));
-    assert!(home.succeed(&["token", "revoke", "laptop"]).contains("was revoked already, at 20"));
+    assert!(home.succeed(&["token", "revoke", "laptop"]).contains("Revoked token"));
+    assert!(home.succeed(&["token", "revoke", "laptop"]).contains("was already revoked at 20"));
     assert_eq!(home.json(&["--json", "token", "list"])["tokens"][0]["state"], "revoked");
-    // Two that still open something: which one is meant has to be said.
+    // Two valid tokens have the name, so the id is needed.
     home.succeed(&["token", "create", "--name", "laptop"]);
     let second = home.json(&["--json", "token", "create", "--name", "laptop"]);
     let refused = home.refused(2, &["token", "revoke", "laptop"]);
@@ -99,19 +99,19 @@ fn a_token_is_revoked_by_its_id_or_its_name_and_twice_is_told() {
     assert!(refused.contains(id) && !refused.contains(first["id"].as_str().unwrap()), "{refused}");
     home.succeed(&["token", "revoke", id]);
     assert!(home.refused(1, &["token", "revoke", "laptpo"]).contains("did you mean `laptop`?"));
-    // Whoever gives the token itself does not see it again.
+    // A token given as argument is not printed.
     let token = second["token"].as_str().unwrap();
     let refused = home.refused(2, &["token", "revoke", token]);
-    assert!(refused.contains("that is a token itself") && !refused.contains(token), "{refused}");
+    assert!(refused.contains("this is a token") && !refused.contains(token), "{refused}");
 }
 
 #[test]
-fn what_makes_no_token_is_refused_and_makes_no_database() {
+fn invalid_token_arguments_create_no_database() {
     let home = Home::made_for("gateway");
     for (args, way_out) in [
         (&["--user", "bbo"][..], "did you mean `bob`?"),
         (&["--expires", "soon"], "30d"),
-        (&["--expires", "2020-01-01"], "would open nothing"),
+        (&["--expires", "2020-01-01"], "is in the past"),
         (&["--usd-per-day", "0"], "must be more than 0"),
         (&["--name", ""], "1 to 100 characters"),
         (&["--scope", "root"], "use chat, observe, admin or assert"),

@@ -1,12 +1,12 @@
-//! `foreword trace`: a turn as the tree it happened in.
+//! `foreword trace`: a turn as a tree of spans.
 
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
 
-use crate::priced::{answer, home};
+use crate::priced_workspace::{answer, home};
 use crate::program::Home;
 
-/// A turn that was told to wait, called a tool and answered.
+/// A turn that was rate-limited, called a tool and answered.
 fn a_busy_turn() -> (FakeProvider, Home) {
     let provider = FakeProvider::start([
         Reply::status(529),
@@ -26,7 +26,7 @@ fn span<'a>(text: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn a_turn_is_drawn_as_a_tree_with_retries_waits_tokens_and_cost() {
+fn turn_tree_shows_retries_waits_tokens_and_cost() {
     let (_provider, home) = a_busy_turn();
     let text = home.succeed(&["trace", "last"]);
     let head: Vec<&str> = text.lines().take(2).collect();
@@ -54,7 +54,7 @@ fn names(spans: &Value, parent: &str, out: &mut Vec<String>) {
 }
 
 #[test]
-fn as_json_the_tree_is_nested() {
+fn json_tree_is_nested() {
     let (_provider, home) = a_busy_turn();
     let trace = home.json(&["--json", "trace", "last"]);
     assert_eq!(
@@ -76,7 +76,7 @@ fn as_json_the_tree_is_nested() {
 }
 
 #[test]
-fn a_turn_is_found_by_the_beginning_of_its_id_if_that_is_enough() {
+fn turn_is_found_by_a_unique_id_prefix() {
     let (provider, home) = a_busy_turn();
     let id = home.json(&["--json", "trace", "last"])["turn"].as_str().unwrap().to_owned();
     assert_eq!(home.json(&["--json", "trace", &id[..id.len() - 4]])["turn"], id.as_str());
@@ -85,20 +85,21 @@ fn a_turn_is_found_by_the_beginning_of_its_id_if_that_is_enough() {
     let newer = home.json(&["--json", "trace", "last"])["turn"].as_str().unwrap().to_owned();
     assert_ne!(newer, id);
     let both = home.refused(1, &["trace", "t-"]);
-    assert!(both.contains("2 turns begin with `t-`") && both.contains(&newer), "{both}");
+    assert!(both.contains("2 turn ids start with `t-`") && both.contains(&newer), "{both}");
     let none = home.refused(1, &["trace", "t-nope"]);
-    assert!(none.contains("there is no turn `t-nope`") && none.contains("`last` is the newest"), "{none}");
+    assert!(none.contains("unknown turn `t-nope`") && none.contains("`last` is the newest"), "{none}");
     let fresh = Home::made_for("gateway").refused(1, &["trace", "last"]);
-    assert!(fresh.contains("there is no turn yet"), "{fresh}");
+    assert!(fresh.contains("no turns yet"), "{fresh}");
 }
 
 #[test]
-fn a_turn_that_may_not_be_seen_looks_like_none() {
+fn hidden_turn_looks_like_an_unknown_one() {
     let (_provider, home) = a_busy_turn();
     let id = home.json(&["--json", "trace", "last"])["turn"].as_str().unwrap().to_owned();
     for turn in [id.as_str(), &id[..8], "last"] {
         let bob = ["trace", turn, "--as", "bob", "--conversation", "c-1"];
         let refused = home.refused(1, &bob);
-        assert!(refused.contains("there is no turn") && !refused.contains("begin with"), "{refused}");
+        let is_hidden = refused.contains("unknown turn") || refused.contains("no turns yet");
+        assert!(is_hidden && !refused.contains("start with"), "{refused}");
     }
 }

@@ -1,9 +1,9 @@
-//! Ways to get at a withheld file that go around its name: links, working directories, other kinds of sources. None
-//! of them shows a byte of it to somebody below its trust.
+//! Attempts to read a withheld file other than by its name: links, working directories, other kinds of sources. None of
+//! them shows a byte of it to a user below its trust.
 
 use crate::program::{Home, PEOPLE};
 
-/// The words of the files that only some may see.
+/// The texts of the restricted files.
 const SECRETS: [&str; 4] = ["SECRET-MEMORY", "SECRET-PRIVATE", "SECRET-ALICE", "SECRET-SKILL"];
 
 /// A workspace with secrets, configured by `yaml`.
@@ -19,7 +19,7 @@ fn secrets(yaml: &str) -> Home {
     home
 }
 
-/// Nothing of the secrets in whatever `args` print, on either stream; a refusal is as good as silence.
+/// Checks that `args` print no secret on either stream; the command may fail.
 fn keeps_secrets(home: &Home, args: &[&str]) {
     for format in ["text", "json", "anthropic"] {
         let ran = home.run(&[&["build", "--format", format], args].concat());
@@ -32,7 +32,7 @@ fn keeps_secrets(home: &Home, args: &[&str]) {
 const TEMPLATE: &str = "agent: { blueprint: template }\nprompt: { template_file: prompts/system.md }\n";
 
 #[test]
-fn a_link_from_an_allowed_name_does_not_show_a_withheld_file() {
+fn link_from_an_allowed_name_reveals_no_withheld_file() {
     let home = secrets("");
     home.link("TOOLS.md", "MEMORY.md");
     home.link("channels/signal.md", "../MEMORY.md");
@@ -49,7 +49,7 @@ fn a_link_from_an_allowed_name_does_not_show_a_withheld_file() {
 }
 
 #[test]
-fn a_template_reaches_a_withheld_file_neither_by_link_nor_by_another_working_directory() {
+fn template_cannot_read_a_withheld_file() {
     let home = secrets(TEMPLATE);
     home.link("AGENTS.md", "MEMORY.md");
     home.link("memory/social/dir", "../private");
@@ -67,7 +67,7 @@ fn a_template_reaches_a_withheld_file_neither_by_link_nor_by_another_working_dir
 }
 
 #[test]
-fn a_users_folder_is_closed_to_the_owner_too_by_every_path() {
+fn user_folder_is_closed_to_the_owner() {
     let home = secrets(TEMPLATE);
     home.write("users/bob/USER.md", "about bob");
     home.write("prompts/system.md", "<[file:USER.md][file:users/bob/USER.md]>");
@@ -87,7 +87,7 @@ fn a_users_folder_is_closed_to_the_owner_too_by_every_path() {
 }
 
 #[test]
-fn an_overlay_a_template_or_a_vm_file_needs_what_the_file_it_names_needs() {
+fn configured_files_need_the_trust_of_their_path() {
     for yaml in [
         "situations: { group: { prompt_overlay: MEMORY.md } }\n",
         "situations: { group: { prompt_overlay: memory/private/people.md } }\n",
@@ -104,7 +104,7 @@ fn an_overlay_a_template_or_a_vm_file_needs_what_the_file_it_names_needs() {
 }
 
 #[test]
-fn an_include_or_a_dotted_path_is_no_way_around_a_rule() {
+fn include_and_dotted_path_do_not_bypass_rules() {
     let layer = |source: &str| {
         format!(
             "agent: {{ blueprint: mine }}\nblueprints: {{ mine: {{ layers: [{{ id: x, stability: conversation, trust: public, source: {source} }}] }} }}\n"
@@ -123,7 +123,7 @@ fn an_include_or_a_dotted_path_is_no_way_around_a_rule() {
 }
 
 #[test]
-fn the_trust_written_on_a_layer_is_never_lowered_by_a_rule_for_its_file() {
+fn file_rule_never_lowers_layer_trust() {
     let home = secrets(
         "agent: { blueprint: mine }\nblueprints: { mine: { layers: [{ id: a, stability: agent, trust: full, source: { file: AGENTS.md } }, { id: w, stability: agent, trust: full, source: { files: { only: [TOOLS.md] } } }] } }\n",
     );
@@ -134,7 +134,7 @@ fn the_trust_written_on_a_layer_is_never_lowered_by_a_rule_for_its_file() {
 }
 
 #[test]
-fn an_agents_name_does_not_open_the_workspaces_files() {
+fn agent_name_does_not_expose_workspace_files() {
     let home = secrets("agent: { blueprint: agent }\nprompt: { prompts_dir: . }\n");
     home.write("SOUL.md", "{% include 'memory/private/people.md' %}");
     for agent in ["memory", "soul"] {
@@ -144,14 +144,14 @@ fn an_agents_name_does_not_open_the_workspaces_files() {
 }
 
 #[test]
-fn what_trust_withholds_is_never_opened() {
+fn withheld_files_are_never_opened() {
     let home = secrets("");
     let fifo = |path: &str| {
         let path = home.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
     };
-    // A FIFO that is opened for reading is refused, and the refusal would fail the build.
+    // A FIFO that is opened for reading is rejected, and the rejection would fail the build.
     fifo("HEARTBEAT.md");
     fifo("users/bob/skills/odd/SKILL.md");
     fifo("memory/private/odd.md");
@@ -160,7 +160,7 @@ fn what_trust_withholds_is_never_opened() {
 }
 
 #[test]
-fn an_active_skill_that_links_into_a_users_folder_is_not_shown_to_others() {
+fn skill_linked_to_user_folder_stays_private() {
     let home = secrets("agent: { blueprint: sovereign, active_skills: [priv] }\n");
     home.write("users/alice/skills/priv/SKILL.md", "---\nname: priv\ndescription: mine\n---\nSECRET-SKILL");
     home.link("skills/priv", "../users/alice/skills/priv");
@@ -169,7 +169,7 @@ fn an_active_skill_that_links_into_a_users_folder_is_not_shown_to_others() {
 }
 
 #[test]
-fn the_instructions_of_an_active_skill_are_never_cut_in_silence() {
+fn cut_of_active_skill_is_reported() {
     let home = secrets("agent: { blueprint: sovereign, active_skills: [long] }\n");
     let long = "Count every coin. ".repeat(300);
     home.write(

@@ -1,4 +1,4 @@
-//! Who sees which file, case by case from the acceptance table: seed 000's trust table and channel resolution.
+//! Which user sees which file, by the acceptance table: seed 000's trust table and channel resolution.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::program::{Home, PEOPLE, layer, layer_text};
 
 const FIXTURE: &str = include_str!("../fixtures/trust_visibility.yaml");
-/// Every file of the convention, with a text that occurs nowhere else.
+/// Every file of the convention, with a unique text.
 const FILES: [(&str, &str); 8] = [
     ("SOUL.md", "marker-soul-5f1c"),
     ("AGENTS.md", "marker-agents-a7d2"),
@@ -46,7 +46,7 @@ fn fixture() -> Fixture {
     serde_saphyr::from_str(FIXTURE).unwrap()
 }
 
-/// All files are there, and each memory store has a note whose description and body are marked.
+/// A workspace with all files; each memory store has a note with a unique description and body.
 fn house() -> Home {
     let home = Home::with(&[("foreword.yaml", PEOPLE)]);
     for (path, marker) in FILES {
@@ -71,7 +71,7 @@ fn build(home: &Home, case: &Case) -> Value {
 }
 
 #[test]
-fn every_case_has_the_effective_trust_the_table_says() {
+fn effective_trust_matches_the_table() {
     let home = house();
     for case in fixture().cases {
         let report = build(&home, &case);
@@ -80,7 +80,7 @@ fn every_case_has_the_effective_trust_the_table_says() {
 }
 
 #[test]
-fn a_file_one_may_see_is_in_the_prompt_and_memory_md_is_a_priced_line() {
+fn visible_file_is_included_and_memory_md_listed() {
     let home = house();
     for case in fixture().cases {
         let report = build(&home, &case);
@@ -103,7 +103,7 @@ fn a_file_one_may_see_is_in_the_prompt_and_memory_md_is_a_priced_line() {
 }
 
 #[test]
-fn a_hidden_file_leaves_no_byte_no_name_and_no_size_in_any_format() {
+fn hidden_file_leaves_no_trace_in_any_format() {
     let home = house();
     for case in fixture().cases {
         let occasion = ["--user", &case.user, "--situation", &case.situation];
@@ -113,7 +113,7 @@ fn a_hidden_file_leaves_no_byte_no_name_and_no_size_in_any_format() {
             for path in &case.hidden {
                 assert!(!printed.contains(marker_of(path)), "{who} sees text of {path} as {format}");
                 assert!(!printed.contains(path.as_str()), "{who} sees the name {path} as {format}");
-                // Whoever sees no USER.md at all must not learn that there is such a thing.
+                // A user who sees no USER.md must not learn that the file exists.
                 let own = case.sees.iter().any(|seen| seen.ends_with("USER.md"));
                 assert!(own || !printed.contains("USER.md"), "{who} learns of USER.md as {format}");
             }
@@ -121,9 +121,9 @@ fn a_hidden_file_leaves_no_byte_no_name_and_no_size_in_any_format() {
     }
 }
 
-/// A size is hidden when it does not matter: the answer is the same to the byte whatever the hidden files weigh.
+/// The sizes of hidden files don't leak: the output has the same bytes whatever their sizes.
 #[test]
-fn what_hidden_files_weigh_changes_nothing() {
+fn hidden_file_sizes_change_nothing() {
     let small = house();
     for case in fixture().cases {
         let large = house();
@@ -135,7 +135,7 @@ fn what_hidden_files_weigh_changes_nothing() {
     }
 }
 
-/// Two reports that show the same time: the clock may turn between them.
+/// Two reports from the same minute: the time may change between them.
 fn in_the_same_minute(build_both: impl Fn() -> (Value, Value)) -> (Value, Value) {
     let clock = |report: &Value| {
         let text = report["text"].as_str().unwrap();
@@ -150,7 +150,7 @@ fn in_the_same_minute(build_both: impl Fn() -> (Value, Value)) -> (Value, Value)
 }
 
 #[test]
-fn the_memory_menu_lists_the_stores_each_trust_may_open_and_never_their_text() {
+fn memory_menu_lists_only_permitted_stores_without_text() {
     let home = house();
     let expected: [(&str, &str, &[&str]); 4] = [
         ("alice", "dm", &["private", "shared", "social"]),
@@ -171,7 +171,7 @@ fn the_memory_menu_lists_the_stores_each_trust_may_open_and_never_their_text() {
 }
 
 #[test]
-fn the_owner_in_a_group_sees_what_everyone_known_sees() {
+fn owner_in_a_group_sees_what_known_users_see() {
     let home = house();
     let frozen = |user| {
         let report = home.json(&["build", "--format", "json", "--user", user, "--situation", "group"]);
@@ -181,7 +181,7 @@ fn the_owner_in_a_group_sees_what_everyone_known_sees() {
 }
 
 #[test]
-fn explain_tells_the_owner_what_was_withheld_and_why() {
+fn explain_shows_withheld_layers_and_reasons() {
     let home = house();
     let report = home.json(&["--json", "explain", "--user", "bob", "--situation", "group"]);
     for id in ["workspace/HEARTBEAT.md", "user/USER.md", "long_term/MEMORY.md"] {
@@ -194,7 +194,7 @@ fn explain_tells_the_owner_what_was_withheld_and_why() {
 }
 
 #[test]
-fn the_channel_layer_is_the_workspaces_file_else_built_in_else_none() {
+fn channel_layer_is_workspace_file_or_built_in() {
     for case in fixture().channels {
         let home = Home::with(&[("foreword.yaml", PEOPLE)]);
         let family = case.channel.split(':').next().unwrap();

@@ -1,5 +1,5 @@
-//! Seed 001, section 13: the prompt of an agent on its own machine. Scenarios S13.1 to S13.6; S13.7 is tested where a
-//! workspace lives on between two prompts, in `foreword-workspace`.
+//! Seed 001, section 13: the prompt of an agent on its own machine. Scenarios S13.1 to S13.6; `foreword-workspace`
+//! tests S13.7, where a workspace lives between two prompts.
 
 use crate::program::{Home, layer, layer_text};
 
@@ -34,7 +34,7 @@ fn order(prompt: &str, parts: &[&str]) -> Vec<usize> {
 }
 
 #[test]
-fn s13_1_the_prompt_includes_the_identity_block_from_the_configuration() {
+fn s13_1_prompt_includes_the_configured_identity() {
     let home = machine();
     assert!(home.succeed(&["build"]).starts_with("You keep this machine.\n\n"));
     let inline = CONFIG.replace("    identity_file: IDENTITY.md", "    identity: You are written inline.");
@@ -43,7 +43,7 @@ fn s13_1_the_prompt_includes_the_identity_block_from_the_configuration() {
 }
 
 #[test]
-fn s13_1_without_an_identity_file_a_built_in_identity_stands_in_and_says_so() {
+fn s13_1_missing_identity_file_uses_built_in_identity() {
     let home = machine();
     home.remove("IDENTITY.md");
     let ran = home.run(&["build"]);
@@ -66,7 +66,7 @@ fn s13_2_every_tool_is_described_with_its_parameters() {
 }
 
 #[test]
-fn s13_2_a_tool_is_described_only_to_those_who_may_use_it() {
+fn s13_2_tool_is_described_only_to_permitted_users() {
     let home = machine();
     home.write("foreword.yaml", format!("{}{CONFIG}", crate::program::PEOPLE));
     assert!(home.succeed(&["build", "--user", "alice"]).contains("- **bash**"));
@@ -76,7 +76,7 @@ fn s13_2_a_tool_is_described_only_to_those_who_may_use_it() {
 }
 
 #[test]
-fn s13_3_workflows_are_listed_when_there_are_any() {
+fn s13_3_configured_workflows_are_listed() {
     let home = machine();
     let line = "- **disk-report** (path, top?): Find out what fills a disk.";
     assert!(home.succeed(&["build"]).contains(&format!("## Available Workflows\n\n{line}\n")));
@@ -85,7 +85,7 @@ fn s13_3_workflows_are_listed_when_there_are_any() {
 }
 
 #[test]
-fn s13_3_a_bad_workflow_is_left_out_and_check_says_why() {
+fn s13_3_invalid_workflow_is_skipped_and_reported() {
     let home = machine();
     home.write("workflows/broken.yaml", "name: broken\nstep: []\n");
     let prompt = home.succeed(&["build"]);
@@ -96,7 +96,7 @@ fn s13_3_a_bad_workflow_is_left_out_and_check_says_why() {
 }
 
 #[test]
-fn s13_4_instructions_for_one_session_are_appended_when_provided() {
+fn s13_4_session_instructions_are_appended() {
     let home = machine();
     let with = home.succeed(&["build", "--session-instructions", "Only look, change nothing."]);
     assert!(with.contains("## Session Instructions\n\nOnly look, change nothing."), "{with}");
@@ -120,7 +120,7 @@ fn s13_5_custom_instructions_are_appended_last() {
 }
 
 #[test]
-fn s13_6_missing_custom_instructions_are_no_error() {
+fn s13_6_missing_custom_instructions_are_allowed() {
     let home = machine();
     home.remove("instructions.md");
     let ran = home.run(&["build"]);
@@ -131,7 +131,7 @@ fn s13_6_missing_custom_instructions_are_no_error() {
 }
 
 #[test]
-fn s13_7_a_tool_that_is_switched_off_is_gone_from_the_next_build() {
+fn s13_7_disabled_tool_is_not_in_the_prompt() {
     let home = machine();
     assert!(home.succeed(&["build"]).contains("- **bash**"));
     home.write("foreword.yaml", format!("{CONFIG}tools: {{ disabled: [bash] }}\n"));

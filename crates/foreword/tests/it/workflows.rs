@@ -1,4 +1,4 @@
-//! `foreword workflows`: what there is, running it, and what was run.
+//! `foreword workflows`: list, show, run and past runs.
 
 use crate::program::{Home, PEOPLE};
 
@@ -22,7 +22,7 @@ fn home() -> Home {
     ])
 }
 
-/// The id of the only run there is.
+/// The id of the only run.
 fn only_run(home: &Home) -> String {
     let runs = home.json(&["--json", "workflows", "runs"]);
     assert_eq!(runs["runs"].as_array().unwrap().len(), 1, "{runs}");
@@ -30,7 +30,7 @@ fn only_run(home: &Home) -> String {
 }
 
 #[test]
-fn they_are_listed_and_shown_with_what_they_take() {
+fn workflows_are_listed_and_shown_with_parameters() {
     let home = home();
     for words in [&["workflows"][..], &["workflows", "list"]] {
         let listed = home.succeed(words);
@@ -39,7 +39,7 @@ fn they_are_listed_and_shown_with_what_they_take() {
     let shown = home.succeed(&["workflows", "show", "look-up"]);
     for line in [
         "  note (string, required): Its path.",
-        "  times (integer, 1 if left out)",
+        "  times (integer, 1 by default)",
         "1. ready prompt\n   Get ready.",
         "2. read tool memory_get\n   {\"path\":\"{{ note }}\"}",
     ] {
@@ -53,7 +53,7 @@ fn they_are_listed_and_shown_with_what_they_take() {
 }
 
 #[test]
-fn a_run_shows_its_steps_on_standard_error_and_its_output_on_standard_output() {
+fn run_prints_steps_to_stderr_and_output_to_stdout() {
     let home = home();
     let ran = home.run(&["workflows", "run", "look-up", "note=private/boiler.md", "times=2"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -63,13 +63,13 @@ fn a_run_shows_its_steps_on_standard_error_and_its_output_on_standard_output() {
     assert!(ran.stderr.contains("2/2 read tool memory_get\n"), "{}", ran.stderr);
     let runs = home.succeed(&["workflows", "runs", "look-up"]);
     assert!(runs.contains("look-up   done") && runs.contains("alice"), "{runs}");
-    assert!(home.run(&["workflows", "runs", "other"]).stderr.contains("Nothing was run yet."));
+    assert!(home.run(&["workflows", "runs", "other"]).stderr.contains("No runs yet."));
     let status = home.succeed(&["workflows", "status", &only_run(&home)]);
     assert!(status.contains("1. ready done") && status.contains("2. read done"), "{status}");
 }
 
 #[test]
-fn parameters_come_from_a_file_too_and_those_that_do_not_fit_are_refused() {
+fn workflow_parameters_come_from_file_and_are_checked() {
     let home = home();
     home.write("given.yaml", "note: private/gone.md\ntimes: 3\n");
     let args = ["workflows", "run", "look-up", "note=private/boiler.md", "--parameters-file", "given.yaml"];
@@ -89,7 +89,7 @@ fn parameters_come_from_a_file_too_and_those_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn a_step_that_fails_half_way_is_resumed_and_what_was_done_is_shown() {
+fn failed_step_is_resumed() {
     let home = home();
     let args = ["workflows", "run", "look-up", "note=private/rent.md"];
     let ran = home.run(&args);
@@ -97,7 +97,7 @@ fn a_step_that_fails_half_way_is_resumed_and_what_was_done_is_shown() {
     let run = only_run(&home);
     assert!(ran.stderr.contains("look-up: step 2 of 2 (`read`): "), "{}", ran.stderr);
     assert!(ran.stderr.contains("(done before that: ready)"), "{}", ran.stderr);
-    assert!(ran.stderr.contains(&format!("help: `foreword workflows resume {run}`")), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("`foreword workflows resume {run}`")), "{}", ran.stderr);
     let status = home.succeed(&["workflows", "status", &run]);
     assert!(status.contains("1. ready done") && status.contains("2. read failed"), "{status}");
 
@@ -107,7 +107,7 @@ fn a_step_that_fails_half_way_is_resumed_and_what_was_done_is_shown() {
     assert!(ran.stdout.contains("Due on the first."), "{}", ran.stdout);
     assert!(!ran.stderr.contains("1/2"), "what was done is not done again: {}", ran.stderr);
     let status = home.succeed(&["workflows", "status", &run]);
-    assert!(status.contains("2. read done, try 2") && status.contains("failed before:"), "{status}");
+    assert!(status.contains("2. read done, try 2") && status.contains("failed earlier:"), "{status}");
     let refused = home.refused(1, &["workflows", "resume", &run]);
     assert!(refused.contains("there is nothing to resume"), "{refused}");
     let refused = home.refused(1, &["workflows", "resume", "run-0"]);
@@ -115,7 +115,7 @@ fn a_step_that_fails_half_way_is_resumed_and_what_was_done_is_shown() {
 }
 
 #[test]
-fn a_run_as_json_is_one_document_and_says_how_it_ended() {
+fn workflow_run_json_is_one_document() {
     let home = home();
     let end = home.json(&["--json", "workflows", "run", "look-up", "note=private/boiler.md"]);
     assert_eq!((&end["outcome"], &end["steps"][1]["done"]), (&"done".into(), &true.into()));
@@ -141,7 +141,7 @@ fn bob_runs_with_bobs_trust() {
 }
 
 #[test]
-fn check_notes_tools_and_workflows_that_are_not_there_and_refuses_a_circle() {
+fn check_reports_unknown_tools_and_workflow_cycles() {
     let home = home();
     let step = |tool: &str| format!("steps: [{{ tool: {tool} }}]\n");
     let head = |name: &str| format!("name: {name}\ndescription: Does it.\n");
@@ -162,7 +162,7 @@ fn check_notes_tools_and_workflows_that_are_not_there_and_refuses_a_circle() {
 }
 
 #[test]
-fn the_example_of_a_new_workspace_runs() {
+fn example_of_a_new_workspace_runs() {
     for (blueprint, args) in [
         ("vm", &["workflows", "run", "disk-report", "path=/srv"][..]),
         ("gateway", &["workflows", "run", "weekly-review", "focus=money"]),

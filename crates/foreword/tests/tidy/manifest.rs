@@ -63,7 +63,7 @@ fn kind_of(section: &str) -> Option<Kind> {
 }
 
 #[test]
-fn dependencies_are_read_in_every_form_we_write_them() {
+fn dependencies_are_parsed_in_every_written_form() {
     let text = "[package]\nname = \"a\" \n[dependencies]\n# b = \"1\"\nc.workspace = true\nd = { version = \"1\", features = [\n  \"x=y\",\n] }\n\
                 [target.'cfg(unix)'.dependencies]\ne = \"1\"\n[dev-dependencies.f]\nversion = \"1\"\n[features]\ng = []\n";
     let manifest = Manifest::read(text.to_owned());

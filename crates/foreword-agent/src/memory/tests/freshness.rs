@@ -1,4 +1,4 @@
-//! A search sees what is there now: files as they are on disk, notes of this process and of others.
+//! Tests that a search sees the current state: files on disk, and notes of this and other processes.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn finds(scene: &Scene, word: &str) -> bool {
 }
 
 #[tokio::test]
-async fn an_edited_a_new_and_a_removed_file_are_seen_at_the_next_search() {
+async fn changed_new_and_removed_files_update_the_search() {
     let scene = Scene::with(&[("memory/private/a.md", "apples"), ("memory/private/b.md", "bananas")]).await;
     assert!(finds(&scene, "apples").await && finds(&scene, "bananas").await);
     scene.write("memory/private/a.md", "cherry");
@@ -33,7 +33,7 @@ async fn an_edited_a_new_and_a_removed_file_are_seen_at_the_next_search() {
 }
 
 #[tokio::test]
-async fn a_file_with_a_rule_of_its_own_moves_with_the_rule() {
+async fn file_rule_changes_the_trust_of_its_results() {
     let scene = Scene::with(&[("memory/social/plan.md", "the surprise party")]).await;
     let finds = async |trust| !scene.search("surprise", trust).await.text.starts_with("Nothing");
     assert!(finds(Trust::Familiar).await && finds(Trust::Full).await);
@@ -69,7 +69,7 @@ async fn two_processes_on_one_store_find_each_others_notes() {
 }
 
 #[tokio::test]
-async fn a_note_from_a_node_whose_clock_is_slow_is_found_too() {
+async fn note_of_a_node_with_slow_clock_is_found() {
     let scene = Scene::with(&[]).await;
     for number in 0..20 {
         scene.note("shared", &format!("note {number}"), "something").await;

@@ -1,4 +1,4 @@
-//! Hostile texts and names: words from outside never leave memory without their mark, and no name breaks out of its line.
+//! Hostile texts and names: text from outside is always marked, and no name breaks out of its line.
 
 use foreword_core::memory_store::MemoryStore;
 use foreword_core::message::Provenance;
@@ -19,7 +19,7 @@ const HOSTILE: [&str; 6] = [
 ];
 
 #[tokio::test]
-async fn whatever_others_wrote_is_marked_in_every_search_and_read() {
+async fn outside_text_is_marked_in_every_search_and_read() {
     let scene = Scene::with(&[("memory/social/ours.md", "pelican: our own words")]).await;
     for (number, text) in HOSTILE.into_iter().enumerate() {
         let mut call = scene.call(Trust::Familiar);
@@ -37,7 +37,7 @@ async fn whatever_others_wrote_is_marked_in_every_search_and_read() {
                 [scene.search(&format!("heron {number}"), trust).await, scene.get(&path, trust).await]
             {
                 assert!(output.from_outside && !output.is_error, "{}", output.text);
-                // As the driver does it: no line of it can stand outside of the frame.
+                // As in the driver: no line of it can be outside the delimiters.
                 let text = Untrusted::new(Origin::tool("memory_search"), output.text);
                 let framed = frame(&[text], &Marker::from_random_bytes([7; 16]));
                 let lines: Vec<&str> = framed.as_str().lines().collect();
@@ -52,7 +52,7 @@ async fn whatever_others_wrote_is_marked_in_every_search_and_read() {
 }
 
 #[tokio::test]
-async fn a_row_that_somebody_else_stored_is_marked_and_kept_on_its_line() {
+async fn outside_row_is_marked_and_stays_on_one_line() {
     let scene = Scene::with(&[]).await;
     let row = |id: &str, title: &str| Observation {
         id: id.parse().unwrap(),
@@ -80,7 +80,7 @@ async fn a_row_that_somebody_else_stored_is_marked_and_kept_on_its_line() {
 }
 
 #[tokio::test]
-async fn a_name_that_would_have_to_be_escaped_is_not_offered() {
+async fn unsafe_file_names_are_not_listed() {
     let names = [
         "fine.md",
         "line\nbreak.md",
@@ -111,7 +111,7 @@ async fn a_name_that_would_have_to_be_escaped_is_not_offered() {
 }
 
 #[tokio::test]
-async fn a_file_of_any_shape_is_searched_without_harm() {
+async fn pathological_files_are_searched_safely() {
     let scene = Scene::with(&[]).await;
     let million = 1_000_000;
     for (name, text) in [

@@ -1,4 +1,4 @@
-//! Memory through its tools, on real folders and a real store.
+//! Tests of memory through its tools, with real folders and a real store.
 
 mod freshness;
 mod hostile;

@@ -1,4 +1,4 @@
-//! A workspace in a temporary folder with a store of its own, and the tools of its memory.
+//! A workspace in a temporary folder with its own store, and its memory tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,15 +49,15 @@ impl Scene {
         write(self.folder.path(), path, text);
     }
 
-    /// The same store, as another process has it.
+    /// The same store as opened by another process.
     pub(super) async fn another_process(&self) -> Memory {
         Memory::new(open(&self.path().join(".foreword/foreword.db")).await)
     }
 
-    /// A call in a turn that is the owner's own.
+    /// A call in a turn of the owner.
     pub(super) fn call(&self, trust: Trust) -> ToolCall {
         let mut random = [0; 16];
-        // Different for each call is enough here.
+        // Unique per call is enough here.
         random[..8]
             .copy_from_slice(&COUNTER.fetch_add(1, std::sync::atomic::Ordering::Relaxed).to_le_bytes());
         ToolCall {
@@ -70,7 +70,7 @@ impl Scene {
             tainted: false,
             confirmed: false,
             provenance: Provenance::Owner,
-            occasion: crate::inbound::Occasion::default(),
+            origin: crate::conversation::inbound::TurnOrigin::default(),
             host: crate::agent::WeakAgent::default(),
             snapshot: self.workspace.snapshot(),
             workspace: Arc::clone(&self.workspace),
@@ -98,7 +98,7 @@ impl Scene {
         self.run("memory_get", serde_json::json!({ "path": path }), self.call(trust)).await
     }
 
-    /// Keeps a note in a turn that is the owner's own, and gives its path.
+    /// Stores a note in a turn of the owner, and returns its path.
     pub(super) async fn note(&self, store: &str, title: &str, text: &str) -> String {
         let arguments = serde_json::json!({ "store": store, "title": title, "text": text });
         kept_as(&self.run("memory_write", arguments, self.call(Trust::Full)).await)

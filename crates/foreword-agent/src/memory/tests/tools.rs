@@ -1,9 +1,10 @@
-//! What a model gets from each tool, and that it can do what it is told to.
+//! Tests of each tool's output, and that the calls it suggests work.
 
 use foreword_core::event::EventType;
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::trust::Trust;
 use foreword_workspace::request::Request;
+use foreword_workspace::speaker::Speaker;
 use serde_json::json;
 
 use super::scene::{PEOPLE, Scene, printed_call};
@@ -12,7 +13,7 @@ const PEOPLE_NOTE: &str = "---\ndescription: people we know\n---\n# People\n\n\
     - Carol: birthday 14 March. Loves peonies.\n- Helen: birthday 2 September.\n";
 
 #[tokio::test]
-async fn a_search_shows_snippets_with_their_prices_and_the_call_for_more() {
+async fn search_shows_snippets_prices_and_the_next_call() {
     let scene = Scene::with(&[("memory/private/people.md", PEOPLE_NOTE)]).await;
     scene.note("shared", "Carol's gift", "Carol wants a book for her birthday.").await;
     let found = scene.search("what's Carol's birthday?", Trust::Full).await;
@@ -22,7 +23,7 @@ async fn a_search_shows_snippets_with_their_prices_and_the_call_for_more() {
 }
 
 #[tokio::test]
-async fn every_printed_call_works_as_it_is_printed_and_costs_what_it_says() {
+async fn printed_calls_work_and_cost_what_they_state() {
     let filler = "A line about nothing in particular, with some words in it.\n".repeat(30);
     let note =
         format!("# House\n\n{filler}\n## Keys\n\nThe spare key \"hangs\" behind the coats.\n\n{filler}");
@@ -35,13 +36,13 @@ async fn every_printed_call_works_as_it_is_printed_and_costs_what_it_says() {
         read.text
     );
     let (head, lines) = read.text.split_once(":\n\n").unwrap();
-    let tokens = Counter::Estimate.get().count(lines);
+    let tokens = Tokenizer::Estimate.get().count(lines);
     assert!(head.ends_with(&format!("of 67 ({tokens} tok)")), "{head}");
     assert!(found.text.contains(&format!("costs {tokens} tok")), "{}", found.text);
 }
 
 #[tokio::test]
-async fn results_are_few_and_small_however_much_there_is() {
+async fn results_are_few_and_small_for_large_stores() {
     let scene = Scene::with(&[]).await;
     for number in 0..40 {
         scene.write(&format!("memory/social/{number}.md"), &format!("tea {}\n", "and so on ".repeat(200)));
@@ -49,11 +50,11 @@ async fn results_are_few_and_small_however_much_there_is() {
     let found = scene.search("tea", Trust::Familiar).await;
     assert_eq!(found.text.matches("memory_get(").count(), 8);
     assert!(found.text.contains("more match less well"), "{}", found.text);
-    assert!(Counter::Estimate.get().count(&found.text) < 8 * 130, "{}", found.text);
+    assert!(Tokenizer::Estimate.get().count(&found.text) < 8 * 130, "{}", found.text);
 }
 
 #[tokio::test]
-async fn a_note_that_was_kept_is_found_at_once_and_read_by_its_path() {
+async fn saved_note_is_found_immediately_and_readable_by_path() {
     let scene = Scene::with(&[]).await;
     let path = scene.note("private", "Carol's birthday", "Born on 3 May 1980.\nShe told us at lunch.").await;
     assert!(path.starts_with("private/notes/"), "{path}");
@@ -74,7 +75,7 @@ async fn a_note_that_was_kept_is_found_at_once_and_read_by_its_path() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_done_is_said_with_a_way_out() {
+async fn failed_calls_explain_what_to_do() {
     let scene = Scene::with(&[("memory/social/a.md", "one\ntwo\n")]).await;
     let said = async |name: &str, arguments, trust| {
         let output = scene.run(name, arguments, scene.call(trust)).await;
@@ -107,7 +108,7 @@ async fn what_can_not_be_done_is_said_with_a_way_out() {
 }
 
 #[tokio::test]
-async fn the_log_is_told_what_was_done_and_not_what_the_notes_say() {
+async fn log_has_tool_calls_without_note_text() {
     let scene = Scene::with(&[]).await;
     let arguments = json!({ "store": "shared", "title": "A surprise", "text": "The party is on Friday." });
     let kept = scene.run("memory_write", arguments, scene.call(Trust::Full)).await;
@@ -127,7 +128,7 @@ async fn the_log_is_told_what_was_done_and_not_what_the_notes_say() {
 }
 
 #[tokio::test]
-async fn what_the_menu_and_a_cut_in_the_prompt_name_can_be_read() {
+async fn paths_in_menu_and_truncation_markers_are_readable() {
     let long = "A rule of the house, among many others that are just as good.\n".repeat(200);
     let small = format!("prompt: {{ budget: {{ tokens: 2500 }} }}\n{PEOPLE}");
     let scene = Scene::with(&[
@@ -141,8 +142,11 @@ async fn what_the_menu_and_a_cut_in_the_prompt_name_can_be_read() {
     scene.converse("signal:alice", "dm").await;
     let now = "2026-11-16T08:30[UTC]".parse().unwrap();
     let request = Request {
-        user: Some("alice".into()),
-        channel: Some(foreword_prompt::occasion::Channel::new("signal:alice")),
+        speaker: Speaker {
+            user: Some("alice".into()),
+            channel: Some(foreword_prompt::occasion::Channel::new("signal:alice")),
+            ..Speaker::default()
+        },
         ..Request::at(now, [7; 16])
     };
     let prompt = scene.workspace.build(&request).unwrap().prompt.text();

@@ -1,5 +1,5 @@
-//! Trust decides before anything is opened or counted: whoever may see less finds exactly what they would find if there
-//! were nothing else.
+//! Tests that trust is applied before anything is opened or counted: results at a lower trust are the same as if the
+//! other notes did not exist.
 
 use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::trust::Trust;
@@ -15,7 +15,7 @@ pub(super) fn reader(trust: Trust) -> Reader {
 }
 
 #[tokio::test]
-async fn nobody_finds_or_reads_what_is_above_their_trust() {
+async fn stores_above_the_users_trust_are_not_readable() {
     let scene = Scene::with(&[
         ("foreword.yaml", PEOPLE),
         ("MEMORY.md", "secret of the house"),
@@ -38,7 +38,7 @@ async fn nobody_finds_or_reads_what_is_above_their_trust() {
             let read = scene.get(path, trust).await;
             readable += usize::from(!read.is_error);
             assert_eq!(read.is_error, !read.text.contains("secret of"), "{}", read.text);
-            // One that may not be seen looks like one that is not there.
+            // A note that may not be seen looks like a missing one.
             let missing = scene.get(&path.replace("MEMORY", "NONE"), trust).await;
             assert!(
                 !read.is_error
@@ -51,7 +51,7 @@ async fn nobody_finds_or_reads_what_is_above_their_trust() {
 }
 
 #[tokio::test]
-async fn a_users_own_files_are_read_by_that_user_alone_and_others_only_if_the_prompt_names_them() {
+async fn user_files_are_private_and_others_must_be_listed() {
     let scene = Scene::with(&[
         ("foreword.yaml", PEOPLE),
         ("AGENTS.md", "rules"),
@@ -88,7 +88,7 @@ async fn a_users_own_files_are_read_by_that_user_alone_and_others_only_if_the_pr
 }
 
 #[tokio::test]
-async fn no_link_leads_out_of_a_store() {
+async fn links_never_leave_a_store() {
     let scene = Scene::with(&[("memory/private/a.md", "secret"), ("memory/social/b.md", "fine")]).await;
     let link = |target: &str, path: &str| {
         std::os::unix::fs::symlink(target, scene.path().join(path)).unwrap();
@@ -112,9 +112,9 @@ async fn no_link_leads_out_of_a_store() {
 
 type Texts = Vec<(usize, String)>;
 
-/// A corpus: for each store, files and notes.
+/// A corpus with files and notes for each store.
 async fn scene_of(files: &Texts, notes: &Texts, stores: &[MemoryStore]) -> Scene {
-    // One file of each store needs more than its store does.
+    // One file of each store needs more trust than its store.
     let rules: Vec<String> = MemoryStore::ALL
         .iter()
         .map(|store| format!("{{ path: memory/{store}/0.md, trust: full }}"))
@@ -151,24 +151,24 @@ fn texts() -> impl Strategy<Value = Texts> {
     prop::collection::vec((0..3_usize, text), 0..12)
 }
 
-fn told(results: &Results) -> String {
-    format!("{results:?} {}", results.given().text)
+fn results_text(results: &Results) -> String {
+    format!("{results:?} {}", results.answer().text)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn with_less_trust_one_finds_exactly_what_is_found_where_nothing_else_ever_was(
+    fn search_results_do_not_depend_on_withheld_stores(
         files in texts(), notes in texts(), question in prop::sample::select(vec!["tea", "carol birthday", "boi", "garden"]),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let everything = scene_of(&files, &notes, &MemoryStore::ALL).await;
             let ask = async |scene: &Scene, trust| {
-                told(&scene.memory.search(scene.workspace.snapshot(), reader(trust), question).await.unwrap())
+                results_text(&scene.memory.search(scene.workspace.snapshot(), reader(trust), question).await.unwrap())
             };
-            // The owner has searched everything before, so that every index is there to be leaked from.
+            // The owner has searched everything before, so that every index exists.
             ask(&everything, Trust::Full).await;
             for trust in [Trust::Inner, Trust::Familiar] {
                 let less = scene_of(&files, &notes, &MemoryStore::permitted(trust)).await;

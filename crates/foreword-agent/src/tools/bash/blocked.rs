@@ -1,9 +1,9 @@
-//! Commands that are not run, found by pattern. This keeps accidents away: a model that means to clean up and names the
-//! wrong folder. It is no boundary for whoever wants to get past it; trust, confinement and the owner's confirmation are.
+//! Blocks commands by pattern. This prevents accidents, such as a clean-up in the wrong folder. It is not a security
+//! boundary; trust, confinement and the owner's confirmation are.
 
 use super::command_line::{base_name, simple_commands};
 
-/// The first of `patterns` that `command` falls under.
+/// The first of `patterns` that matches `command`.
 pub(super) fn blocked_by<'p>(command: &str, patterns: &'p [String]) -> Option<&'p str> {
     let commands = simple_commands(command);
     let squeezed = without_blanks(command);
@@ -21,7 +21,7 @@ fn without_blanks(text: &str) -> String {
 
 struct Pattern<'p> {
     program: &'p str,
-    /// Letters of options, in lower case.
+    /// The option letters, in lower case.
     options: String,
     words: Vec<&'p str>,
 }
@@ -47,7 +47,7 @@ fn is_short_option(word: &str) -> bool {
     word.starts_with('-') && !word.starts_with("--")
 }
 
-/// The letters of an option, in lower case; long ones by their first letter, which is what their short ones are called.
+/// The letters of an option, in lower case; a long option counts by its first letter, which is usually its short form.
 fn option_letters(word: &str) -> String {
     match word.strip_prefix("--") {
         Some(long) => long.chars().take(1).collect(),
@@ -56,7 +56,7 @@ fn option_letters(word: &str) -> String {
     }
 }
 
-/// `/*`, `//` and `/.` are all of `/`, and so it is with other folders.
+/// `/*`, `//` and `/.` all mean `/`, and likewise for other folders.
 fn whole(word: &str) -> &str {
     let mut rest = word;
     while let Some(shorter) = ["/*", "/.", "/"].iter().find_map(|end| rest.strip_suffix(end)) {
@@ -65,7 +65,7 @@ fn whole(word: &str) -> &str {
     if rest.is_empty() && word.starts_with('/') { "/" } else { rest }
 }
 
-/// Whether `word` is what `pattern` says, where `*` stands for anything.
+/// Whether `word` matches `pattern`, where `*` matches anything.
 fn matches(pattern: &str, word: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == word };
     let Some(rest) = word.strip_prefix(head) else { return false };
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_a_machine_is_not_run_however_it_is_spelled() {
+    fn destructive_commands_are_blocked_in_every_spelling() {
         for command in [
             "rm -rf /",
             "rm  -r  -f   /",
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_blocks_what_they_like() {
+    fn owner_patterns_block_commands() {
         let patterns = ["git push*", "kubectl delete", "curl -T", "psql *prod*"].map(str::to_owned);
         let blocked = |command| blocked_by(command, &patterns);
         assert_eq!(blocked("git push --force"), Some("git push*"));
@@ -154,7 +154,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_command_and_no_pattern_is_too_odd(command in "\\PC{0,80}", pattern in "\\PC{0,20}") {
+        fn matching_never_panics(command in "\\PC{0,80}", pattern in "\\PC{0,20}") {
             let _ = blocked_by(&command, &[pattern]);
         }
     }

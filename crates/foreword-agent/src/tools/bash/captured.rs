@@ -1,22 +1,21 @@
-//! What a command printed, as much of it as is kept: the beginning and the end, and how much is missing in between. Takes
-//! the same memory however much there is.
+//! Captures a command's output in constant memory: its start and its end, and how much was omitted between them.
 
 use std::collections::VecDeque;
 
 use foreword_prompt::text::with_thousands;
 
-/// Output as it comes in.
+/// Captured output.
 #[derive(Debug)]
 pub(super) struct Captured {
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// How much each of the two may hold.
+    /// The capacity of each half.
     half: usize,
     total: usize,
 }
 
 impl Captured {
-    /// Room for `limit` bytes.
+    /// A capture of at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         let half = (limit / 2).max(1);
         Self { head: Vec::new(), tail: VecDeque::new(), half, total: 0 }
@@ -26,20 +25,20 @@ impl Captured {
         self.total += bytes.len();
         let (first, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
         self.head.extend_from_slice(first);
-        // Only the last of them can matter.
+        // Only the last bytes can be kept.
         let rest = &rest[rest.len().saturating_sub(self.half)..];
         let over = (self.tail.len() + rest.len()).saturating_sub(self.half);
         self.tail.drain(..over);
         self.tail.extend(rest);
     }
 
-    /// How much came in.
+    /// The total number of bytes.
     pub(super) fn total(&self) -> usize {
         self.total
     }
 
-    /// How much of it the text has. A character that the cut goes through is not in it.
-    pub(super) fn kept(&self) -> usize {
+    /// The number of bytes in the text. A character split by the cut is not included.
+    pub(super) fn kept_bytes(&self) -> usize {
         if !self.is_cut() {
             return self.total;
         }
@@ -47,17 +46,17 @@ impl Captured {
         without_broken_end(&self.head).len() + without_broken_start(&tail).len()
     }
 
-    /// How much is missing.
+    /// The number of omitted bytes.
     pub(super) fn left_out(&self) -> usize {
-        self.total - self.kept()
+        self.total - self.kept_bytes()
     }
 
-    /// Whether more came in than there is room for.
+    /// Whether the output exceeds the limit.
     fn is_cut(&self) -> bool {
         self.head.len() + self.tail.len() < self.total
     }
 
-    /// The text, with a line that says what is missing. Bytes that are no UTF-8, and NUL, become `\u{fffd}`.
+    /// The text, with a line about the omission. Invalid UTF-8 and NUL become `\u{fffd}`.
     pub(super) fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let text = if !self.is_cut() {
@@ -78,11 +77,11 @@ fn line_end(text: &str) -> &'static str {
 }
 
 fn readable(bytes: &[u8]) -> String {
-    // No store takes a NUL, and no model needs one.
+    // Stores refuse NUL, and models do not need it.
     String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}")
 }
 
-/// `bytes` without a character that the cut went through.
+/// `bytes` without a partial character at the end.
 fn without_broken_end(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
@@ -108,36 +107,36 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_kept_as_it_is() {
+    fn short_output_is_unchanged() {
         assert_eq!(captured(12, &[b"ab", b"cdefgh", b"ij\n"]).text(), "abcdefghij");
         assert_eq!(captured(12, &[]).text(), "");
     }
 
     #[test]
-    fn of_what_does_not_fit_the_middle_is_left_out() {
+    fn long_output_is_truncated_in_the_middle() {
         let long = captured(8, &[b"0123456789", b"abcdef"]);
         assert_eq!(long.text(), "0123\n[8 bytes left out here]\ncdef");
-        assert_eq!((long.total(), long.kept(), long.left_out()), (16, 8, 8));
+        assert_eq!((long.total(), long.kept_bytes(), long.left_out()), (16, 8, 8));
     }
 
     #[test]
-    fn a_cut_never_goes_through_a_character_and_odd_bytes_are_shown_as_such() {
+    fn truncation_respects_characters_and_escapes_invalid_bytes() {
         let text = captured(6, &["aéé".as_bytes(), "xxxxxxxx".as_bytes(), "éé".as_bytes()]).text();
         assert_eq!(text, "aé\n[12 bytes left out here]\né");
         let long = captured(6, &["aéé".as_bytes(), "xxxxxxxx".as_bytes(), "éé".as_bytes()]);
-        assert_eq!((long.total(), long.kept(), long.left_out()), (17, 5, 12));
+        assert_eq!((long.total(), long.kept_bytes(), long.left_out()), (17, 5, 12));
         assert_eq!(captured(20, &[b"a\0b\xff"]).text(), "a\u{fffd}b\u{fffd}");
     }
 
     proptest! {
         #[test]
-        fn however_it_comes_in_the_same_is_kept(bytes in proptest::collection::vec(any::<u8>(), 0..200), limit in 2..50_usize, piece in 1..20_usize) {
+        fn captured_output_does_not_depend_on_chunk_sizes(bytes in proptest::collection::vec(any::<u8>(), 0..200), limit in 2..50_usize, piece in 1..20_usize) {
             let whole = captured(limit, &[&bytes]);
             let pieces: Vec<&[u8]> = bytes.chunks(piece).collect();
             let pieces = captured(limit, &pieces);
             prop_assert_eq!(whole.text(), pieces.text());
-            prop_assert!(pieces.kept() <= limit);
-            prop_assert_eq!(pieces.kept() + pieces.left_out(), bytes.len());
+            prop_assert!(pieces.kept_bytes() <= limit);
+            prop_assert_eq!(pieces.kept_bytes() + pieces.left_out(), bytes.len());
         }
     }
 }

@@ -1,18 +1,18 @@
-//! Takes a command line apart as a shell would, roughly: simple commands, each as its words, quotes removed. Good enough
-//! to see what somebody is about to do by accident; whoever wants to hide something can.
+//! Parses a command line roughly as a shell does: simple commands, each as its words, quotes removed. Sufficient to
+//! detect accidents; deliberate obfuscation is not detected.
 
-/// How deep commands in commands are looked into.
+/// The maximum nesting depth of commands.
 const DEEPEST: usize = 8;
-/// Programs that only run the command behind them.
+/// Programs that run the command after them.
 const WRAPPERS: [&str; 22] = [
     "sudo", "doas", "env", "nohup", "time", "nice", "ionice", "command", "exec", "builtin", "setsid",
     "timeout", "xargs", "stdbuf", "if", "then", "else", "elif", "do", "while", "until", "!",
 ];
-/// Programs that run a text as a command.
+/// Programs that run a string as a command.
 const SHELLS: [&str; 6] = ["bash", "sh", "dash", "zsh", "ksh", "eval"];
 
-/// The simple commands in `line`, each as its words: what is in `$(…)`, backticks and `sh -c '…'` too. A redirection is
-/// one word, such as `>/dev/null`.
+/// The simple commands in `line`, each as its words, including those in `$(…)`, backticks and `sh -c '…'`. A
+/// redirection is one word, such as `>/dev/null`.
 pub(super) fn simple_commands(line: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     collect(line, 0, &mut found);
@@ -41,13 +41,13 @@ pub(super) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// The command itself, without `sudo -n`, `FOO=1`, `timeout 5` and the like before it.
+/// The command itself, without `sudo -n`, `FOO=1`, `timeout 5` and similar prefixes.
 fn without_wrappers(words: Vec<String>) -> Vec<String> {
     let mut wrapped = false;
     let start = words.iter().position(|word| {
         let wrapper = WRAPPERS.contains(&base_name(word));
         let assignment = word.split_once('=').is_some_and(|(name, _)| is_name(name));
-        // What stands behind a wrapper is its own as long as it is an option or a number.
+        // Options and numbers after a wrapper belong to the wrapper.
         let of_wrapper = wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
         wrapped |= wrapper;
         !(wrapper || assignment || of_wrapper)
@@ -66,17 +66,17 @@ enum Quote {
     Double,
 }
 
-/// The words read so far.
+/// The words parsed so far.
 #[derive(Default)]
-struct Words {
+struct ParsedWords {
     commands: Vec<Vec<String>>,
     command: Vec<String>,
     word: String,
 }
 
-impl Words {
+impl ParsedWords {
     fn end_word(&mut self) {
-        // `>` waits for the file it sends to.
+        // `>` is joined with the file name that follows.
         if !self.word.is_empty() && !self.word.ends_with('>') {
             self.command.push(std::mem::take(&mut self.word));
         }
@@ -92,7 +92,7 @@ impl Words {
     }
 }
 
-/// Where in quotes and brackets a line is.
+/// The state of quotes and brackets.
 struct Inside {
     quote: Quote,
     /// The quotes around each open bracket.
@@ -119,7 +119,7 @@ impl Inside {
 }
 
 fn split(line: &str) -> Vec<Vec<String>> {
-    let mut words = Words::default();
+    let mut words = ParsedWords::default();
     let mut inside = Inside { quote: Quote::None, brackets: Vec::new(), backtick: None };
     let mut characters = line.chars().peekable();
     while let Some(c) = characters.next() {
@@ -127,7 +127,7 @@ fn split(line: &str) -> Vec<Vec<String>> {
             (Quote::Single, '\'') | (Quote::Double, '"') => inside.quote = Quote::None,
             (Quote::Single, _) => words.word.push(c),
             (_, '\\') => words.word.extend(characters.next().filter(|escaped| *escaped != '\n')),
-            // A command in a command, in double quotes as well.
+            // Command substitution also works in double quotes.
             (_, '`') => {
                 words.end_command();
                 inside.turn_backtick();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_taken_apart_into_its_commands() {
+    fn command_line_is_split_into_commands() {
         check("ls -l; cd /tmp && make | tee out", &["ls -l", "cd /tmp", "make", "tee out"]);
         check("(cd x; { reboot; })", &["cd x", "reboot"]);
         check("echo 'a; b' \"c | d\" e\\ f", &["echo a; b c | d e f"]);

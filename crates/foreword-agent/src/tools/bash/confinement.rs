@@ -1,8 +1,8 @@
-//! Holds a command to the files its trust opens, where the system can do that to a process without root: Linux with
-//! Landlock. What can't be held is not run.
+//! Confines a command to the files its trust permits, where the system supports that without root: Linux with Landlock.
+//! A command that cannot be confined is not run.
 //!
-//! The restriction is put on a thread that does nothing but start the command, which inherits it with everything it
-//! starts; then the thread ends. Nothing else in the program is restricted.
+//! The restriction applies to a thread that only starts the command; the command and its child processes inherit it,
+//! and the thread ends. Nothing else in the program is restricted.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,33 +11,33 @@ use tokio::process::{Child, Command};
 
 use crate::tools::file_access::FileAccess;
 
-/// What a command may touch.
+/// The files a command may access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Confinement {
     /// The workspace.
     pub(super) directory: PathBuf,
-    /// Files and folders below it that may be read, with what is in them.
+    /// Readable files and folders below the workspace, with their content.
     pub(super) readable: Vec<String>,
-    /// Files and folders below it that may also be written.
+    /// Files and folders that are also writable.
     pub(super) writable: Vec<String>,
 }
 
 impl Confinement {
-    /// What somebody may touch in the workspace at `directory`.
+    /// The confinement for the workspace at `directory`.
     pub(super) fn new(directory: PathBuf, access: &FileAccess<'_>) -> io::Result<Self> {
         let mut confinement = Self { directory, readable: Vec::new(), writable: Vec::new() };
         confinement.look_into("", access)?;
         Ok(confinement)
     }
 
-    /// Adds what may be touched in a folder: inner folders as a whole where one answer holds for all of it.
+    /// Adds the accessible entries of a folder: a nested folder as a whole if all its files have the same access.
     fn look_into(&mut self, folder: &str, access: &FileAccess<'_>) -> io::Result<()> {
         for entry in std::fs::read_dir(self.directory.join(folder))? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
             let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
             let kind = entry.file_type()?;
-            // Links are followed by the system to what they lead to, which has to be open itself.
+            // The kernel resolves links to their targets, which must be accessible themselves.
             if kind.is_symlink() || [".foreword", ".git"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
                 continue;
             }
@@ -61,21 +61,21 @@ impl Confinement {
     }
 }
 
-/// Starts `command` such that neither it nor anything it starts touches more than `confinement` says.
+/// Starts `command` such that it and its child processes are limited to `confinement`.
 #[cfg(target_os = "linux")]
 pub(super) async fn spawn(mut command: Command, confinement: Confinement) -> io::Result<Child> {
     let runtime = tokio::runtime::Handle::current();
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (sender, result) = tokio::sync::oneshot::channel();
     let start = move || {
         let started = landlocked::restrict_this_thread(&confinement).and_then(|()| {
             let _in_runtime = runtime.enter();
             command.spawn()
         });
-        // If nobody waits any more, what was started is dropped, and with it killed.
-        let _nobody_waits = tell.send(started);
+        // Without a receiver the child is dropped, which kills it.
+        let _nobody_waits = sender.send(started);
     };
     std::thread::Builder::new().name("bash".to_owned()).spawn(start)?;
-    told.await.map_err(io::Error::other)?
+    result.await.map_err(io::Error::other)?
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -85,7 +85,7 @@ pub(super) async fn spawn(_command: Command, _confinement: Confinement) -> io::R
 
 #[cfg(target_os = "linux")]
 mod landlocked {
-    //! The rules, as the kernel takes them.
+    //! The Landlock rules.
 
     use std::fs::File;
     use std::io;
@@ -100,7 +100,7 @@ mod landlocked {
 
     use super::Confinement;
 
-    /// Programs and what they need to start. Nobody's own files are here.
+    /// Programs and the files they need to start. Contains no personal files.
     const SYSTEM: [&str; 17] = [
         "/usr",
         "/bin",
@@ -122,10 +122,10 @@ mod landlocked {
     ];
     const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-    /// What has to be there, or nothing is run: with less a file could be emptied that may not be written.
-    const LEAST: ABI = ABI::V3;
-    /// What is used where it is there: devices, network, signals to others, sockets.
-    const MOST: ABI = ABI::V9;
+    /// The minimum ABI: an older one could not prevent truncation of a read-only file.
+    const MIN_ABI: ABI = ABI::V3;
+    /// The ABI used where available: devices, network, signals to other processes, sockets.
+    const MAX_ABI: ABI = ABI::V9;
 
     pub(super) fn restrict_this_thread(confinement: &Confinement) -> io::Result<()> {
         let unsupported = |error: &dyn std::fmt::Display| {
@@ -136,17 +136,17 @@ mod landlocked {
         };
         let mut rules = Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
-            .handle_access(AccessFs::from_all(LEAST))
+            .handle_access(AccessFs::from_all(MIN_ABI))
             .and_then(|rules| {
-                rules.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(MOST))
+                rules.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(MAX_ABI))
             })
-            .and_then(|rules| rules.handle_access(AccessNet::from_all(MOST)))
-            .and_then(|rules| rules.scope(Scope::from_all(MOST)))
+            .and_then(|rules| rules.handle_access(AccessNet::from_all(MAX_ABI)))
+            .and_then(|rules| rules.scope(Scope::from_all(MAX_ABI)))
             .and_then(Ruleset::create)
             .map_err(|error| unsupported(&error))?;
         for (handle, access) in openings(confinement) {
             let is_folder = handle.metadata()?.is_dir();
-            let access = if is_folder { access } else { access & AccessFs::from_file(LEAST) };
+            let access = if is_folder { access } else { access & AccessFs::from_file(MIN_ABI) };
             rules = rules.add_rule(PathBeneath::new(handle, access)).map_err(|error| unsupported(&error))?;
         }
         let status = rules.restrict_self().map_err(|error| unsupported(&error))?;
@@ -156,9 +156,9 @@ mod landlocked {
         Ok(())
     }
 
-    /// What is opened, and for what. Paths that are not there are left out.
+    /// The paths to permit, with their access rights. Missing paths are skipped.
     fn openings(confinement: &Confinement) -> Vec<(File, BitFlags<AccessFs>)> {
-        let read = AccessFs::from_read(LEAST);
+        let read = AccessFs::from_read(MIN_ABI);
         let mut openings = Vec::new();
         let whole = |path: &str| open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map(File::from);
         openings.extend(SYSTEM.iter().filter_map(|path| Some((whole(path).ok()?, read))));
@@ -166,14 +166,14 @@ mod landlocked {
         openings.extend(DEVICES.iter().filter_map(|path| Some((whole(path).ok()?, device))));
         let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let Ok(workspace) = open(&confinement.directory, folder, Mode::empty()) else { return openings };
-        let lists = [(&confinement.readable, read), (&confinement.writable, AccessFs::from_all(LEAST))];
+        let lists = [(&confinement.readable, read), (&confinement.writable, AccessFs::from_all(MIN_ABI))];
         for (paths, access) in lists {
             openings.extend(paths.iter().filter_map(|path| Some((inside(&workspace, path)?, access))));
         }
         openings
     }
 
-    /// The file or folder at `path`, no link followed: one that was swapped in meanwhile opens nothing.
+    /// Opens the file or folder at `path` without following links, so that a link swapped in meanwhile gives no access.
     fn inside(workspace: &OwnedFd, path: &str) -> Option<File> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut here = File::from(workspace.try_clone().ok()?);

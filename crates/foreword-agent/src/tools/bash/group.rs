@@ -1,20 +1,20 @@
-//! All processes of one command: those in its group, and those that left it. The latter are known by a mark in their
-//! environment, where the system shows that (Linux).
+//! All processes of a command: those in its process group, and those that left it, which are found by a marker in their
+//! environment (Linux).
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::Child;
 
-/// The variable that holds the mark.
+/// The environment variable with the marker.
 pub(super) const MARK: &str = "FOREWORD_CALL";
-/// How often is looked for processes that were started while others were killed.
+/// The maximum number of passes to find processes started during the kill.
 #[cfg(target_os = "linux")]
 const ROUNDS: usize = 10;
 
-/// The processes of one command. When this is dropped they are killed.
+/// The processes of a command. Dropping it kills them.
 pub(super) struct Group {
     leader: Option<Pid>,
     mark: String,
-    /// Whether those that left the group end with the command even if it ends by itself.
+    /// Whether processes that left the group are killed even if the command exits by itself.
     keeps_nothing: bool,
 }
 
@@ -25,20 +25,20 @@ impl Group {
         Self { leader, mark, keeps_nothing }
     }
 
-    /// Whether anything is left in it. A number that is in use as a group is not given to another process.
+    /// Whether the group has members. The kernel does not reuse the id of an existing group.
     pub(super) fn has_members(&self) -> bool {
         self.leader.is_some_and(|leader| test_kill_process_group(leader).is_ok())
     }
 
     pub(super) fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
-            // It may be gone, and then there is nothing to tell. Whoever was stopped hears it once it goes on.
+            // The group may be gone. A stopped process receives the signal once it continues.
             let _told = kill_process_group(leader, signal);
             let _continued = kill_process_group(leader, Signal::CONT);
         }
     }
 
-    /// Kills everything, those that left the group too. Afterwards there is nothing left to kill.
+    /// Kills all processes, including those that left the group.
     pub(super) fn kill(&mut self) {
         if let Some(leader) = self.leader.take() {
             let _gone_already = kill_process_group(leader, Signal::KILL);
@@ -46,8 +46,8 @@ impl Group {
         }
     }
 
-    /// Kills what is left in the group once its leader has ended. Those that left it were meant to stay, unless nothing
-    /// may.
+    /// Kills the remaining members of the group after its leader has exited. Processes that left the group survive,
+    /// unless the command is confined.
     pub(super) fn kill_after_exit(&mut self) {
         if self.keeps_nothing {
             return self.kill();
@@ -64,7 +64,7 @@ impl Drop for Group {
     }
 }
 
-/// Kills every process that carries `mark`.
+/// Kills every process with `mark`.
 #[cfg(target_os = "linux")]
 fn kill_marked(mark: &str) {
     for _ in 0..ROUNDS {
@@ -77,7 +77,7 @@ fn kill_marked(mark: &str) {
 #[cfg(not(target_os = "linux"))]
 fn kill_marked(_mark: &str) {}
 
-/// Kills those that carry the mark now, and says how many there were.
+/// Kills the processes that have the marker now, and returns their number.
 #[cfg(target_os = "linux")]
 fn kill_marked_once(mark: &str) -> usize {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
@@ -86,7 +86,7 @@ fn kill_marked_once(mark: &str) -> usize {
     let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let mut killed = 0;
     for pid in numbers.filter_map(Pid::from_raw) {
-        // Opened before it is looked at, so that it is the same process that is killed.
+        // The pidfd is opened before the check, so that the same process is killed.
         let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
         let Ok(environment) = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())) else {
             continue;

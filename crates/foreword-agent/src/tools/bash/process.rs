@@ -1,8 +1,8 @@
-//! A shell command at work: started in a group of its own, watched by a task of its own, and ended with everything it
-//! started when its time is up or nobody waits for it any more.
+//! A running shell command: started in its own process group, watched by its own task, and killed with its child
+//! processes after a timeout or when the caller stops waiting.
 //!
-//! The task outlives whoever waits, so that a command that is no longer wanted is asked to end before it is made to. If
-//! the task itself goes, because the program ends, everything is killed at once.
+//! The task outlives the caller, so that an abandoned command gets SIGTERM before SIGKILL. If the task itself is
+//! dropped, because the program ends, everything is killed at once.
 
 use std::ffi::OsString;
 use std::io;
@@ -22,15 +22,15 @@ use super::captured::Captured;
 use super::confinement::{self, Confinement};
 use super::group::{Group, MARK};
 
-/// How long output is waited for once the shell has ended: what it left behind may hold the pipe open for ever.
+/// How long to wait for output after the shell has exited: background processes may hold the pipe open.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
-/// What to run, where and with which limits.
+/// A command with its directory and limits.
 pub(super) struct Job {
     pub(super) command: String,
     pub(super) directory: PathBuf,
     pub(super) environment: Vec<(String, String)>,
-    /// Tells the processes of this call from all others.
+    /// Marks the processes of this call.
     pub(super) mark: String,
     pub(super) confinement: Option<Confinement>,
     pub(super) timeout: Duration,
@@ -38,36 +38,36 @@ pub(super) struct Job {
     pub(super) max_output_bytes: usize,
 }
 
-/// A command that has ended.
+/// A finished command.
 #[derive(Debug)]
 pub(super) struct Finished {
     pub(super) ending: Ending,
     pub(super) output: Captured,
 }
 
-/// How it ended.
+/// How the command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// By itself.
+    /// It exited by itself.
     Exited(ExitStatus),
-    /// Its time was up.
+    /// It timed out.
     TimedOut,
-    /// Nobody waits for it any more.
+    /// The caller stopped waiting.
     Abandoned,
 }
 
-/// Runs a command to its end. Whoever drops this ends it.
+/// Runs a command to its end. Dropping the future terminates it.
 pub(super) async fn run(job: Job) -> io::Result<Finished> {
     let (wanted, unwanted) = oneshot::channel::<()>();
     let running = start(&job).await?;
     let watching = tokio::spawn(watch(running, job, unwanted));
     let finished = watching.await.map_err(io::Error::other)?;
-    // Held until here: when it goes, the command is told to end.
+    // Held until here: dropping it makes the task terminate the command.
     drop(wanted);
     Ok(finished)
 }
 
-/// A process that was started. If it is dropped, it is killed with all that belongs to it.
+/// A running process. Dropping it kills its process group.
 struct Running {
     group: Group,
     child: Child,
@@ -85,7 +85,7 @@ async fn start(job: &Job) -> io::Result<Running> {
         .envs(job.environment.iter().map(|(name, value)| (name, value)))
         .env(MARK, &job.mark)
         .stdin(Stdio::null())
-        // One pipe for both, so that lines come in the order they were printed in.
+        // One pipe for both streams keeps the order of the lines.
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .process_group(0)
@@ -115,7 +115,7 @@ async fn watch(mut running: Running, job: Job, unwanted: oneshot::Receiver<()>) 
 }
 
 impl Running {
-    /// Takes in what is printed until the shell ends.
+    /// Reads output until the shell exits.
     async fn until_exit(&mut self, output: &mut Captured) -> io::Result<ExitStatus> {
         let mut buffer = vec![0; 16 * 1024];
         let mut open = true;
@@ -130,7 +130,7 @@ impl Running {
         }
     }
 
-    /// Takes in what is printed until nobody can print any more, or until `deadline`; says whether that was the end.
+    /// Reads output until the pipe is closed, or until `deadline`; returns whether it was closed.
     async fn until_silent(&mut self, output: &mut Captured, deadline: Instant) -> bool {
         let mut buffer = vec![0; 16 * 1024];
         loop {
@@ -142,7 +142,7 @@ impl Running {
         }
     }
 
-    /// The shell has ended: whatever it left in its group ends with it.
+    /// Terminates the remaining processes of the group after the shell has exited.
     async fn end_what_is_left(&mut self, output: &mut Captured, grace: Duration) {
         let silent = self.until_silent(output, Instant::now() + LAST_WORDS).await;
         if !silent || self.group.has_members() {
@@ -158,7 +158,7 @@ impl Running {
         self.group.kill_after_exit();
     }
 
-    /// Tells everything to end, waits a little, and then ends it.
+    /// Sends SIGTERM to all processes, waits, then sends SIGKILL.
     async fn end(&mut self, output: &mut Captured, grace: Duration) {
         self.group.signal(Signal::TERM);
         let deadline = Instant::now() + grace;
@@ -167,7 +167,7 @@ impl Running {
             sleep_until((Instant::now() + Duration::from_millis(20)).min(deadline)).await;
         }
         self.group.kill();
-        // Reaped here; it is dead whatever the answer.
+        // Reaps the process; its status is irrelevant.
         let _status = self.child.wait().await;
         self.until_silent(output, Instant::now() + LAST_WORDS).await;
     }

@@ -1,13 +1,13 @@
-//! What a shell command may take, give and see.
+//! Limits and environment of shell commands.
 
 use std::time::Duration;
 
 use foreword_workspace::config::BashConfig;
 
-/// Variables of the program's environment that a command may see. All others are left out: keys and tokens live there.
+/// Environment variables passed to a command. All others are removed, since they may contain keys and tokens.
 const PASSED_ON: [&str; 8] = ["PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
 
-/// What is looked for in a command before it is run; see [`BashSettings::blocked`].
+/// The built-in blocked patterns; see [`BashSettings::blocked`].
 const BLOCKED: [&str; 22] = [
     "rm -r /",
     "rm -r ~",
@@ -44,18 +44,18 @@ const BLOCKED: [&str; 22] = [
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BashSettings {
-    /// How long a command may run, if that is less than the configuration says.
+    /// The maximum timeout; the configuration may set a lower one.
     pub timeout: Duration,
-    /// How long it may take to end once it was told to.
+    /// How long a command may take to exit after SIGTERM.
     pub grace: Duration,
-    /// How much of what it prints is kept, half of it from the beginning and half from the end, if that is less than the
-    /// configuration says.
+    /// The maximum size of the output, half from its start and half from its end; the configuration may set a lower
+    /// one.
     pub max_output_bytes: usize,
-    /// Commands that are not run. A pattern is a program, then letters of options that must all be there, then words
-    /// that must all be there; `*` stands for anything within a word, and `>path` for output sent to a file. One with
-    /// a `(` is looked for anywhere, blanks aside. It keeps accidents away, and nobody who means harm.
+    /// Blocked commands. A pattern is a program, then option letters that must all be present, then words that must all
+    /// be present; `*` matches anything within a word, and `>path` matches a redirection to a file. A pattern with a
+    /// `(` matches anywhere, ignoring whitespace. This prevents accidents, not attacks.
     pub blocked: Vec<String>,
-    /// All that a command sees of the environment.
+    /// The environment of a command.
     pub environment: Vec<(String, String)>,
 }
 
@@ -74,7 +74,7 @@ impl Default for BashSettings {
 }
 
 impl BashSettings {
-    /// What holds under a configuration: its limits, as long as these are not narrower.
+    /// The settings under a configuration: the stricter of both limits.
     pub(super) fn under(&self, config: &BashConfig) -> Self {
         Self {
             timeout: self.timeout.min(config.timeout),
@@ -83,7 +83,7 @@ impl BashSettings {
         }
     }
 
-    /// The same, with those of `variables` that a command may see: where programs are, whose home it is, the language.
+    /// Adds those of `variables` that a command may see: paths, home directory and language.
     #[must_use]
     pub fn with_environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         for (name, value) in variables {

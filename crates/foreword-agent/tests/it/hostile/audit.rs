@@ -1,21 +1,21 @@
-//! What a provider was sent, read as strictly as can be: every line of a user's message must be one that Foreword wrote,
-//! one that somebody is quoted with, or one that the owner said.
+//! A strict check of provider requests: every line of a user message must be written by Foreword, quoted from a user,
+//! or said by the owner.
 
 use foreword_testkit::Received;
 use serde_json::Value;
 
 use super::corpus::{folded, sings};
 
-/// A request, taken apart. Both dialects read the same.
+/// A parsed request, independent of the dialect.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
-    /// Tools and system prompt: what is frozen.
+    /// Tools and system prompt (frozen).
     pub(crate) frozen: Vec<String>,
     /// The texts of messages of the user's role.
     pub(crate) user: Vec<String>,
-    /// What tools gave.
+    /// Tool results.
     pub(crate) results: Vec<String>,
-    /// What the model itself has said.
+    /// Text of the model.
     pub(crate) own: Vec<String>,
 }
 
@@ -67,16 +67,16 @@ fn texts_of(content: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// Whose words a tool's results may be.
+/// The expected provenance of a tool's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Results {
-    /// The owner's own files: given as they are.
+    /// The owner's own files: unframed.
     Ours,
-    /// What others wrote: framed.
+    /// Text of others: framed.
     Framed,
 }
 
-/// Everything that is wrong with what was sent. `said` is what the owner said in private, word for word.
+/// All violations in a request. `said` contains the owner's private messages.
 pub(crate) fn faults(request: &Received, said: &[&str], results: Results) -> Vec<String> {
     let sent = Sent::of(request);
     let mut faults = Vec::new();
@@ -97,7 +97,7 @@ pub(crate) fn faults(request: &Received, said: &[&str], results: Results) -> Vec
     faults
 }
 
-/// Asserts that nothing is wrong with anything that was sent so far.
+/// Asserts that no request so far has a violation.
 pub(crate) fn assert_in_place(requests: &[Received], said: &[&str], results: Results) {
     assert!(!requests.is_empty());
     let of = |request: &Received| {
@@ -108,7 +108,7 @@ pub(crate) fn assert_in_place(requests: &[Received], said: &[&str], results: Res
     assert!(all.is_empty(), "{} faults\n{}", all.len(), all[..all.len().min(20)].join("\n"));
 }
 
-/// What surrounds a line.
+/// The enclosing structure of a line.
 enum Within {
     Nothing,
     Context,
@@ -156,7 +156,7 @@ fn opened(line: &str) -> Option<Within> {
         return Some(Within::Context);
     }
     if line.starts_with('`') && line.ends_with(" says:") {
-        // A name has no backtick of its own.
+        // Names contain no backticks.
         return (line.matches('`').count() == 2).then_some(Within::Speech);
     }
     let marker = line.strip_prefix("<outside-text-")?.strip_suffix('>')?;
@@ -172,7 +172,7 @@ fn is_notice(line: &str) -> bool {
         || instructions.lines().any(|ours| ours == line)
 }
 
-/// A line of the turn's context: if a name or a title from elsewhere is in it, it stands in a line of ours.
+/// A line of the turn context; untrusted names and titles are embedded in our lines.
 fn in_context(line: &str, faults: &mut Vec<String>) {
     if sings(line) && !line.starts_with("- ") {
         faults.push(format!("not in a line of ours: {}", around(line)));
@@ -231,7 +231,7 @@ fn around(text: &str) -> String {
 }
 
 #[test]
-fn a_line_that_is_out_of_its_place_is_found() {
+fn audit_finds_misplaced_lines() {
     for (text, right) in [
         ("<turn-context>\n- Channel: quokka\n</turn-context>", true),
         ("<turn-context>\nquokka\n</turn-context>", false),

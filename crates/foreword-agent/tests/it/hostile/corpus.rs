@@ -1,4 +1,4 @@
-//! The corpus in `tests/hostile/`: each text with a word planted in it that is looked for later, however it is dressed up.
+//! The corpus in `tests/hostile/`: each text contains a canary word that the tests search for in every encoding.
 
 use std::path::Path;
 
@@ -85,7 +85,7 @@ pub(crate) fn sings(text: &str) -> bool {
 }
 
 #[test]
-fn a_canary_is_found_in_every_dress_and_no_two_are_the_same() {
+fn canaries_are_unique_and_found_in_every_form() {
     let all: Vec<Hostile> = texts('a').into_iter().chain(names('b')).collect();
     for hostile in &all {
         assert!(folded(&hostile.text).contains(&hostile.canary), "{}", hostile.name);

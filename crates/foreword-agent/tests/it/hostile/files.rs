@@ -1,4 +1,4 @@
-//! Files that hold hostile text, have hostile names, or belong to somebody else.
+//! Files with hostile text or names, and files of other users.
 
 use std::fs;
 use std::path::Path;
@@ -17,21 +17,21 @@ async fn scene() -> Scene {
     Scene::new(Reply::text("Well.")).await
 }
 
-/// Writes a file, if a file can be called that.
+/// Writes a file, if the name is valid.
 fn write(scene: &Scene, path: &str, text: &str) -> bool {
     let path = scene.folder.path().join(path);
     fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).is_ok() && fs::write(path, text).is_ok()
 }
 
 #[tokio::test]
-async fn what_is_downloaded_reaches_the_model_in_a_frame_however_it_is_read() {
+async fn downloaded_text_is_framed_for_every_tool() {
     let scene = scene().await;
     for hostile in texts('a') {
         let file = format!("{}.txt", hostile.canary);
         assert!(write(&scene, &file, &hostile.text));
         let read = ("read_file", json!({ "path": file }));
         let printed = ("bash", json!({ "command": format!("cat {file}; cat {file} >&2; false") }));
-        turn(&scene, (&format!("c-{}", hostile.canary), alice()), SAID, vec![vec![read, printed]]).await;
+        turn(&scene, &format!("c-{}", hostile.canary), alice(), SAID, vec![vec![read, printed]]).await;
         let last = scene.provider.requests().pop().unwrap();
         assert!(Sent::of(&last).tells(&hostile.canary), "{}: {}", hostile.name, last.text());
     }
@@ -39,7 +39,7 @@ async fn what_is_downloaded_reaches_the_model_in_a_frame_however_it_is_read() {
 }
 
 #[tokio::test]
-async fn the_name_of_a_file_is_framed_in_a_listing_and_stays_on_its_line_elsewhere() {
+async fn hostile_file_names_are_framed_or_on_their_line() {
     let scene = scene().await;
     for hostile in names('a') {
         write(&scene, &format!("downloads/{}", hostile.text), "x");
@@ -47,7 +47,7 @@ async fn the_name_of_a_file_is_framed_in_a_listing_and_stays_on_its_line_elsewhe
         let given = |tool| (tool, json!({ "path": hostile.text }));
         let written = ("write_file", json!({ "path": format!("../{}", hostile.text), "text": "x" }));
         let calls = vec![given("read_file"), given("memory_get"), written, listing];
-        turn(&scene, (&format!("c-{}", hostile.canary), alice()), SAID, vec![calls]).await;
+        turn(&scene, &format!("c-{}", hostile.canary), alice(), SAID, vec![calls]).await;
     }
     let requests = scene.provider.requests();
     assert!(
@@ -60,7 +60,7 @@ async fn the_name_of_a_file_is_framed_in_a_listing_and_stays_on_its_line_elsewhe
 }
 
 #[tokio::test]
-async fn what_memory_files_say_is_in_no_frozen_layer_and_on_its_line_in_the_menu() {
+async fn memory_file_text_is_in_no_frozen_layer() {
     let scene = scene().await;
     let files = texts('a');
     for (number, hostile) in files.iter().enumerate() {
@@ -72,14 +72,14 @@ async fn what_memory_files_say_is_in_no_frozen_layer_and_on_its_line_in_the_menu
         let store = ["private", "shared", "social"][number % 3];
         let found = ("memory_search", json!({ "query": hostile.canary }));
         let read = ("memory_get", json!({ "path": format!("{store}/note-{number}.md") }));
-        let (seen, _) = turn(&scene, (&format!("c-{number}"), alice()), SAID, vec![vec![read, found]]).await;
+        let (seen, _) = turn(&scene, &format!("c-{number}"), alice(), SAID, vec![vec![read, found]]).await;
         let (_, content, failed) = seen.results()[0];
-        // A file with a NUL is no text, and is not read.
+        // A file with a NUL is binary and is not read.
         assert_eq!(failed, hostile.name == "nul", "{}: {content}", hostile.name);
         assert!(failed || folded(content).contains(&hostile.canary), "{}: {content}", hostile.name);
     }
     for (number, occasion) in [on("signal:bob"), in_group("signal:carol")].into_iter().enumerate() {
-        turn(&scene, (&format!("others-{number}"), occasion), SAID, vec![]).await;
+        turn(&scene, &format!("others-{number}"), occasion, SAID, vec![]).await;
     }
     let requests = scene.provider.requests();
     let menus = requests.iter().filter(|request| Sent::of(request).user[0].contains("quokka"));
@@ -88,7 +88,7 @@ async fn what_memory_files_say_is_in_no_frozen_layer_and_on_its_line_in_the_menu
 }
 
 #[tokio::test]
-async fn a_memory_file_with_a_hostile_name_is_on_its_line_or_not_offered_at_all() {
+async fn hostile_memory_file_name_stays_on_its_line() {
     let scene = scene().await;
     for hostile in names('a') {
         write(&scene, &format!("memory/social/{}.md", hostile.text), &format!("word {}", hostile.canary));
@@ -98,7 +98,7 @@ async fn a_memory_file_with_a_hostile_name_is_on_its_line_or_not_offered_at_all(
         let found = ("memory_search", json!({ "query": hostile.canary }));
         let read = ("memory_get", json!({ "path": format!("social/{}.md", hostile.text) }));
         let occasion = if number % 2 == 0 { alice() } else { on("signal:bob") };
-        turn(&scene, (&format!("c-{number}"), occasion), SAID, vec![vec![found, read]]).await;
+        turn(&scene, &format!("c-{number}"), occasion, SAID, vec![vec![found, read]]).await;
     }
     let requests = scene.provider.requests();
     assert!(requests.iter().any(|request| Sent::of(request).tells("quokka")));
@@ -106,7 +106,7 @@ async fn a_memory_file_with_a_hostile_name_is_on_its_line_or_not_offered_at_all(
 }
 
 #[tokio::test]
-async fn a_skill_of_another_user_is_nowhere() {
+async fn skill_of_another_user_is_in_no_request() {
     let scene = scene().await;
     let skills = texts('a');
     for (number, hostile) in skills.iter().enumerate() {
@@ -120,12 +120,12 @@ async fn a_skill_of_another_user_is_nowhere() {
     for (number, occasion) in others.into_iter().enumerate() {
         let calls =
             vec![("skill_get", json!({ "name": "secret-1" })), ("skill_get", json!({ "name": "secert" }))];
-        turn(&scene, (&format!("c-{number}"), occasion), SAID, vec![calls]).await;
+        turn(&scene, &format!("c-{number}"), occasion, SAID, vec![calls]).await;
     }
     let requests = scene.provider.requests();
     assert!(requests.iter().all(|request| !Sent::of(request).knows("quokka")));
     assert_in_place(&requests, &[SAID], Results::Framed);
-    turn(&scene, ("c-bob", on("signal:bob")), SAID, vec![]).await;
+    turn(&scene, "c-bob", on("signal:bob"), SAID, vec![]).await;
     let own = Sent::of(&scene.provider.requests().pop().unwrap());
     assert!(own.knows("quokka"), "bob himself has them");
 }

@@ -1,6 +1,6 @@
-//! What people say: strangers in private and in the group, and those we know.
+//! Messages of unknown senders and known users, in private and in the group.
 
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_core::provider::WireDialect;
 use foreword_core::turn_journal::Outcome;
 use foreword_testkit::Reply;
@@ -12,7 +12,7 @@ use crate::scene::{Scene, alice, in_group, on};
 const SAID: [&str; 2] = ["What did they say?", "And now?"];
 
 /// Everybody says every text in a conversation of its own; then the owner speaks there, and compacts it.
-async fn everybody_says_everything(dialect: WireDialect, ways: &[(char, Occasion)]) {
+async fn everybody_says_everything(dialect: WireDialect, ways: &[(char, TurnOrigin)]) {
     let scene = Scene::with(Reply::text("Well."), dialect, "").await;
     for (way, occasion) in ways {
         for hostile in texts(*way) {
@@ -21,7 +21,7 @@ async fn everybody_says_everything(dialect: WireDialect, ways: &[(char, Occasion
             let seen = scene.say(&conversation, occasion.clone(), &hostile.text).await;
             assert_eq!(seen.ending(), (Outcome::Done, None), "{}", hostile.name);
             scene.say(&conversation, alice(), SAID[0]).await;
-            // The model repeats in its summary what it was told, as it was told to.
+            // The model repeats the injected text in its summary.
             scene.provider.push(Reply::text(format!("{}\n{}", hostile.canary, hostile.text)));
             scene.agent.compact(&conversation.parse().unwrap(), alice()).await.unwrap();
             scene.say(&conversation, alice(), SAID[1]).await;
@@ -40,7 +40,7 @@ async fn everybody_says_everything(dialect: WireDialect, ways: &[(char, Occasion
 }
 
 #[tokio::test]
-async fn whatever_anybody_says_is_quoted_under_their_name_and_never_frozen() {
+async fn user_text_is_quoted_and_never_frozen() {
     let ways = [
         ('a', on("signal:mallory")),
         ('b', in_group("signal:mallory")),
@@ -51,7 +51,7 @@ async fn whatever_anybody_says_is_quoted_under_their_name_and_never_frozen() {
 }
 
 #[tokio::test]
-async fn the_same_holds_for_providers_of_the_other_dialect() {
+async fn user_text_is_quoted_in_the_openai_dialect() {
     let ways = [('a', in_group("signal:mallory")), ('b', on("signal:mallory"))];
     everybody_says_everything(WireDialect::OpenAi, &ways).await;
 }

@@ -1,10 +1,11 @@
-//! Names that people give themselves, and what a model itself writes: tools that are not there, arguments of any kind.
+//! Hostile user names, and hostile tool names and arguments from the model.
 
 use std::sync::Arc;
 
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_core::turn_journal::Outcome;
 use foreword_testkit::Reply;
+use foreword_workspace::speaker::Speaker;
 use serde_json::json;
 
 use super::audit::{Results, Sent, assert_in_place};
@@ -15,21 +16,30 @@ use crate::scene::{Scene, alice, in_group, on};
 const SAID: &str = "What is there?";
 
 #[tokio::test]
-async fn a_name_from_outside_opens_nothing_and_stays_on_its_line() {
+async fn untrusted_name_stays_on_its_line() {
     let scene = Scene::new(Reply::text("Well.")).await;
     for hostile in names('a').into_iter().filter(|hostile| !hostile.text.contains('\0')) {
         let channel = format!("irc:{}", hostile.text);
-        let called = Occasion { user: Some(Arc::from(&*hostile.text)), ..in_group(&channel) };
-        let placed = Occasion { situation: Some(Arc::from(&*hostile.text)), ..on(&hostile.text) };
+        let called = TurnOrigin {
+            speaker: Speaker { user: Some(Arc::from(&*hostile.text)), ..in_group(&channel).speaker.clone() },
+            ..in_group(&channel)
+        };
+        let placed = TurnOrigin {
+            speaker: Speaker {
+                situation: Some(Arc::from(&*hostile.text)),
+                ..on(&hostile.text).speaker.clone()
+            },
+            ..on(&hostile.text)
+        };
         for (way, occasion) in [on(&channel), in_group(&channel), called, placed].into_iter().enumerate() {
             let conversation = format!("c-{way}-{}", hostile.canary);
-            let (seen, _) = turn(&scene, (&conversation, occasion), "Hello.", vec![]).await;
+            let (seen, _) = turn(&scene, &conversation, occasion, "Hello.", vec![]).await;
             assert_eq!(seen.ending(), (Outcome::Done, None), "{}", hostile.name);
             assert!(
                 Sent::of(&scene.provider.requests().pop().unwrap()).frozen[0] == "null",
                 "a stranger has no tools"
             );
-            turn(&scene, (&conversation, alice()), SAID, vec![]).await;
+            turn(&scene, &conversation, alice(), SAID, vec![]).await;
         }
     }
     assert!(scene.provider.requests().iter().any(|request| Sent::of(request).tells("quokka")));
@@ -37,7 +47,7 @@ async fn a_name_from_outside_opens_nothing_and_stays_on_its_line() {
 }
 
 #[tokio::test]
-async fn what_the_model_writes_itself_comes_back_on_a_line_of_ours() {
+async fn model_arguments_are_escaped_in_results() {
     let scene = Scene::new(Reply::text("Well.")).await;
     let mut tools = 0;
     for hostile in texts('a').into_iter().chain(names('b')) {

@@ -1,7 +1,6 @@
-//! Memory written by those who are less trusted, or in turns that had read text from outside: found again by a turn that
-//! has read nothing, it is framed.
+//! Memory written by less trusted users or in tainted turns is framed when a clean turn finds it.
 
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_testkit::Reply;
 use serde_json::json;
 
@@ -12,8 +11,8 @@ use crate::scene::{Scene, alice, in_group, on};
 
 const SAID: [&str; 2] = ["Keep this.", "What do you know?"];
 
-/// Whoever it is keeps every text; then everybody who may looks for it in a new conversation.
-async fn kept_and_found(writer: Occasion, store: &str, first: impl Fn(&Hostile) -> Calls) {
+/// One user writes every text to memory; then the others search for it in new conversations.
+async fn kept_and_found(writer: TurnOrigin, store: &str, first: impl Fn(&Hostile) -> Calls) {
     let scene = Scene::new(Reply::text("Well.")).await;
     let mut kept = 0;
     for hostile in texts('a') {
@@ -23,17 +22,17 @@ async fn kept_and_found(writer: Occasion, store: &str, first: impl Fn(&Hostile) 
         let mut answers = vec![first(&hostile), vec![("memory_write", note)]];
         answers.retain(|calls| !calls.is_empty());
         let there = format!("w-{}", hostile.canary);
-        let (seen, _) = turn(&scene, (&there, writer.clone()), SAID[0], answers).await;
-        let Some((_, told, false)) = seen.results().pop() else { continue };
-        assert!(told.contains("kept as words from outside"), "{}: {told}", hostile.name);
-        let path = told.strip_prefix("Kept as ").unwrap().split(". ").next().unwrap().to_owned();
+        let (seen, _) = turn(&scene, &there, writer.clone(), SAID[0], answers).await;
+        let Some((_, result, false)) = seen.results().pop() else { continue };
+        assert!(result.contains("kept as words from outside"), "{}: {result}", hostile.name);
+        let path = result.strip_prefix("Kept as ").unwrap().split(". ").next().unwrap().to_owned();
         kept += 1;
         let found = vec![
             ("memory_search", json!({ "query": hostile.canary })),
             ("memory_get", json!({ "path": path })),
         ];
         let here = format!("r-{}", hostile.canary);
-        let (seen, _) = turn(&scene, (&here, alice()), SAID[1], vec![found]).await;
+        let (seen, _) = turn(&scene, &here, alice(), SAID[1], vec![found]).await;
         for (tool, content, failed) in seen.results() {
             assert!(
                 !failed && content.starts_with("<outside-text-") && content.contains(&hostile.canary),
@@ -41,8 +40,8 @@ async fn kept_and_found(writer: Occasion, store: &str, first: impl Fn(&Hostile) 
             );
         }
         // What it found is in its history too, and nothing of it is in what a new conversation begins with.
-        turn(&scene, (&here, alice()), SAID[1], vec![]).await;
-        turn(&scene, (&format!("n-{}", hostile.canary), alice()), SAID[1], vec![]).await;
+        turn(&scene, &here, alice(), SAID[1], vec![]).await;
+        turn(&scene, &format!("n-{}", hostile.canary), alice(), SAID[1], vec![]).await;
         let fresh = Sent::of(&scene.provider.requests().pop().unwrap());
         assert!(!fresh.knows("quokka"), "{}", hostile.name);
     }
@@ -51,17 +50,17 @@ async fn kept_and_found(writer: Occasion, store: &str, first: impl Fn(&Hostile) 
 }
 
 #[tokio::test]
-async fn what_somebody_close_has_kept_is_framed_for_the_owner() {
+async fn memory_of_a_close_user_is_framed() {
     kept_and_found(on("signal:bob"), "shared", |_| vec![]).await;
 }
 
 #[tokio::test]
-async fn what_somebody_in_the_group_has_kept_is_framed_for_the_owner() {
+async fn memory_of_a_group_member_is_framed() {
     kept_and_found(in_group("signal:carol"), "social", |_| vec![]).await;
 }
 
 #[tokio::test]
-async fn what_the_owners_own_turn_has_kept_from_a_download_is_framed_for_the_owner() {
+async fn memory_from_a_download_is_framed() {
     let read =
         |hostile: &Hostile| vec![("bash", json!({ "command": format!("cat {}.txt", hostile.canary) }))];
     kept_and_found(alice(), "private", read).await;

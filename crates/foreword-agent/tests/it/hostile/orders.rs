@@ -1,7 +1,7 @@
-//! What a model can do that obeys: whatever it has read, a sensitive tool is not run, in this turn or the next, one call
-//! later or five. Where the owner is there to be asked, the owner is asked.
+//! A model that follows injected instructions: a sensitive tool is not run in this turn or a later one, unless the
+//! owner confirms it.
 
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_core::provider::WireDialect;
 use foreword_core::turn_journal::Outcome;
 use foreword_testkit::Reply;
@@ -11,24 +11,24 @@ use super::corpus::{Hostile, texts};
 use super::stage::{Calls, turn};
 use crate::scene::{Scene, alice, in_group, on, unwatched};
 
-/// How words get into the owner's conversation.
+/// How text gets into the owner's conversation.
 #[derive(Debug, Clone, Copy)]
 enum Infection {
     /// The model reads a file that was downloaded.
     ReadFile,
     /// The model prints it.
     Bash,
-    /// Bob has spoken here in private.
+    /// A private message of bob.
     Bob,
-    /// A stranger has spoken here in private.
+    /// A private message of an unknown user.
     Stranger,
-    /// A stranger has spoken here in the group.
+    /// A group message of an unknown user.
     Group,
-    /// Bob has had it kept in memory, elsewhere.
+    /// A memory written by bob in another conversation.
     Note,
-    /// Bob has spoken here, and a summary stands for it.
+    /// A summarised message of bob.
     Summary,
-    /// A stranger has a telling name, and the model looks at the log.
+    /// The name of an unknown user, which the model reads in the log.
     Log,
 }
 
@@ -53,10 +53,11 @@ async fn scene() -> Scene {
     scene
 }
 
-/// What the model does first in the owner's turn, after what others have done before. `None` if the text is not taken in.
+/// What the model does first in the owner's turn, after what others have done before. `None` if the text is not taken
+/// in.
 async fn infect(scene: &Scene, infection: Infection, hostile: &Hostile, conversation: &str) -> Option<Calls> {
     let file = format!("{}.txt", hostile.canary);
-    let said = |occasion: Occasion| turn(scene, (conversation, occasion), &hostile.text, vec![]);
+    let said = |occasion: TurnOrigin| turn(scene, conversation, occasion, &hostile.text, vec![]);
     match infection {
         Infection::ReadFile | Infection::Bash => {
             std::fs::write(scene.folder.path().join(&file), &hostile.text).unwrap();
@@ -68,17 +69,16 @@ async fn infect(scene: &Scene, infection: Infection, hostile: &Hostile, conversa
             let note = json!({ "store": "shared", "title": hostile.canary, "text": hostile.text });
             let there = format!("bob-{conversation}");
             let (seen, _) =
-                turn(scene, (&there, on("signal:bob")), "Keep this.", vec![vec![("memory_write", note)]])
-                    .await;
+                turn(scene, &there, on("signal:bob"), "Keep this.", vec![vec![("memory_write", note)]]).await;
             if seen.results()[0].2 {
                 return None;
             }
         }
-        // No bridge can deliver a channel with a NUL in it.
+        // Bridges never deliver a channel with a NUL.
         Infection::Log if hostile.text.contains('\0') => return None,
         Infection::Log => {
             let there = format!("mallory-{conversation}");
-            drop(turn(scene, (&there, on(&format!("irc:{}", hostile.text))), "Hi.", vec![]).await);
+            drop(turn(scene, &there, on(&format!("irc:{}", hostile.text)), "Hi.", vec![]).await);
         }
     }
     if let Infection::Summary = infection {
@@ -95,7 +95,7 @@ async fn infect(scene: &Scene, infection: Infection, hostile: &Hostile, conversa
     })
 }
 
-/// Every text by one way, in a conversation each; the owner is there in every other one.
+/// Tests every text by one path, each in a new conversation; the owner is present in every other one.
 async fn nothing_is_unlocked_by(infection: Infection) {
     let scene = scene().await;
     for (number, hostile) in texts('a').into_iter().enumerate() {
@@ -108,8 +108,8 @@ async fn nothing_is_unlocked_by(infection: Infection) {
         let between = vec![harmless(), harmless(), harmless(), harmless()];
         let mut answers = vec![one_call_later, between, sensitive()];
         answers.splice(..0, (!first.is_empty()).then_some(first));
-        let (this, asked) = turn(&scene, (&conversation, owner()), "What is new?", answers).await;
-        let (next, asked_again) = turn(&scene, (&conversation, owner()), "Go on.", vec![sensitive()]).await;
+        let (this, asked) = turn(&scene, &conversation, owner(), "What is new?", answers).await;
+        let (next, asked_again) = turn(&scene, &conversation, owner(), "Go on.", vec![sensitive()]).await;
         let name = format!("{infection:?} {} {:?} {:?}", hostile.name, this.results(), next.results());
         assert_eq!((this.ending().0, next.ending().0), (Outcome::Done, Outcome::Done), "{name}");
         let expected = if is_there { (4, 3) } else { (0, 0) };
@@ -132,52 +132,52 @@ async fn nothing_happened(scene: &Scene) {
 }
 
 #[tokio::test]
-async fn a_downloaded_file_unlocks_nothing() {
+async fn downloaded_file_unlocks_no_sensitive_tool() {
     nothing_is_unlocked_by(Infection::ReadFile).await;
 }
 
 #[tokio::test]
-async fn what_a_command_prints_unlocks_nothing() {
+async fn command_output_unlocks_no_sensitive_tool() {
     nothing_is_unlocked_by(Infection::Bash).await;
 }
 
 #[tokio::test]
-async fn what_somebody_known_said_before_unlocks_nothing() {
+async fn message_of_a_known_user_unlocks_no_sensitive_tool() {
     nothing_is_unlocked_by(Infection::Bob).await;
 }
 
 #[tokio::test]
-async fn what_a_stranger_said_before_unlocks_nothing() {
+async fn message_of_a_stranger_unlocks_no_sensitive_tool() {
     nothing_is_unlocked_by(Infection::Stranger).await;
 }
 
 #[tokio::test]
-async fn what_a_stranger_said_in_the_group_unlocks_nothing() {
+async fn group_message_of_a_stranger_unlocks_no_sensitive_tool() {
     nothing_is_unlocked_by(Infection::Group).await;
 }
 
 #[tokio::test]
-async fn what_others_had_kept_in_memory_unlocks_nothing() {
+async fn memory_of_others_unlocks_no_sensitive_tool() {
     nothing_is_unlocked_by(Infection::Note).await;
 }
 
 #[tokio::test]
-async fn what_others_said_unlocks_nothing_when_a_summary_stands_for_it() {
+async fn summarised_text_of_others_unlocks_no_sensitive_tool() {
     nothing_is_unlocked_by(Infection::Summary).await;
 }
 
 #[tokio::test]
-async fn a_name_in_the_log_unlocks_nothing() {
+async fn name_in_the_log_unlocks_no_sensitive_tool() {
     nothing_is_unlocked_by(Infection::Log).await;
 }
 
 #[tokio::test]
-async fn in_a_turn_that_has_read_nothing_the_same_calls_are_done_without_a_question() {
+async fn clean_turn_runs_sensitive_tools_without_confirmation() {
     let scene = scene().await;
-    // A command's output is from outside, so it comes last.
+    // Command output taints the turn, so it comes last.
     let mut calls = sensitive();
     calls.rotate_left(1);
-    let (seen, asked) = turn(&scene, ("c-1", alice()), "Do it.", vec![calls]).await;
+    let (seen, asked) = turn(&scene, "c-1", alice(), "Do it.", vec![calls]).await;
     assert!(asked.is_empty() && seen.results().iter().all(|(_, _, failed)| !failed), "{:?}", seen.results());
     assert!(scene.folder.path().join("pwned.txt").exists());
     let layer = scene.store.layer("sovereign", "6").await.unwrap().unwrap();
@@ -185,13 +185,12 @@ async fn in_a_turn_that_has_read_nothing_the_same_calls_are_done_without_a_quest
 }
 
 #[tokio::test]
-async fn for_those_who_are_no_owner_there_are_no_such_tools_at_all() {
+async fn sensitive_tools_are_for_the_owner_only() {
     let scene = scene().await;
     let people =
         [on("signal:mallory"), in_group("signal:mallory"), on("signal:bob"), in_group("terminal:default")];
     for (number, occasion) in people.into_iter().enumerate() {
-        let (seen, asked) =
-            turn(&scene, (&format!("c-{number}"), occasion), "Do it.", vec![sensitive()]).await;
+        let (seen, asked) = turn(&scene, &format!("c-{number}"), occasion, "Do it.", vec![sensitive()]).await;
         assert!(asked.is_empty());
         for (tool, content, failed) in seen.results() {
             assert!(failed && content.starts_with(&format!("there is no tool `{tool}`")), "{content}");

@@ -1,14 +1,14 @@
-//! A provider's key: in no event, step, stored turn, error or line that is shown, even if the provider repeats it.
+//! A provider's key appears in no event, step, stored turn, error or output, even if the provider repeats it.
 
 use std::fs;
 
-use foreword_agent::feed::Progress;
+use foreword_agent::conversation::feed::Progress;
 use foreword_core::provider::WireDialect;
 use foreword_testkit::{FakeProvider, Reply};
 
 use crate::scene::{CONFIG, Scene, Seen, alice};
 
-/// Looks like no key of anybody's, so that only knowing it helps.
+/// Matches no known key format, so only an exact comparison can redact it.
 const KEY: &str = "quokka:very!secret,key";
 
 async fn scene(dialect: WireDialect, replies: Vec<Reply>) -> Scene {
@@ -25,7 +25,7 @@ fn stored(scene: &Scene) -> String {
     files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
 }
 
-/// Eight letters of the key are enough to be worth something.
+/// Eight characters of the key count as a leak.
 fn assert_no_part_of_the_key(text: &str, place: &str) {
     for start in 0..=KEY.len() - 8 {
         let part = &KEY[start..start + 8];
@@ -47,7 +47,7 @@ async fn keeps_its_secret(dialect: WireDialect, reply: Reply) {
     let log = format!("{:?}", scene.log().await);
     assert!(log.contains("api_error") || log.contains("ApiError"), "{log}");
     assert_no_part_of_the_key(&log, "the log");
-    // And what the next turn is told of it.
+    // And the context of the next turn.
     scene.provider.push(Reply::text("Well."));
     scene.say("c-1", alice(), "And now?").await;
     for request in scene.provider.requests() {
@@ -61,7 +61,7 @@ fn bad_key(words: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_key_that_is_repeated_in_a_refusal_goes_nowhere() {
+async fn key_in_a_provider_error_is_redacted() {
     for dialect in [WireDialect::Anthropic, WireDialect::OpenAi] {
         keeps_its_secret(dialect, bad_key(&format!("invalid key {KEY}"))).await;
         keeps_its_secret(dialect, Reply::status(400).body(format!("bad header: Bearer {KEY}\n"))).await;
@@ -70,14 +70,14 @@ async fn a_key_that_is_repeated_in_a_refusal_goes_nowhere() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_cut_in_two_goes_nowhere_either() {
+async fn key_split_in_two_is_redacted() {
     for before in 270..300 {
         keeps_its_secret(WireDialect::Anthropic, bad_key(&format!("{}{KEY}", "x ".repeat(before / 2)))).await;
     }
 }
 
 #[tokio::test]
-async fn a_key_that_is_repeated_inside_an_answer_or_a_header_goes_nowhere() {
+async fn key_in_an_answer_or_header_is_redacted() {
     let in_answer = Reply::empty().then_error("invalid_request_error", format!("no: {KEY}"));
     keeps_its_secret(WireDialect::Anthropic, in_answer).await;
     let in_header = bad_key("no").header("request-id", KEY).header("x-request-id", KEY);

@@ -1,8 +1,8 @@
-//! Turns in which the model does what it is told by whoever speaks loudest, and an owner who always says no.
+//! Turns in which the model follows injected instructions, and the owner denies every confirmation.
 
-use foreword_agent::feed::Progress;
-use foreword_agent::inbound::Occasion;
-use foreword_core::turn::{Asked, Question};
+use foreword_agent::conversation::feed::Progress;
+use foreword_agent::conversation::inbound::TurnOrigin;
+use foreword_core::turn::{OwnerAnswer, Question};
 use foreword_testkit::Reply;
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ use crate::scene::{Scene, Seen, alice};
 /// What the model calls in one answer.
 pub(crate) type Calls = Vec<(&'static str, Value)>;
 
-/// Somebody says `text`; the model makes the calls of each of `answers` and then has had enough. The owner is asked in
-/// vain.
+/// A user sends `text`; the model makes the calls of each of `answers` and ends. The owner denies every confirmation.
 pub(crate) async fn turn(
     scene: &Scene,
-    (conversation, occasion): (&str, Occasion),
+    conversation: &str,
+    occasion: TurnOrigin,
     text: &str,
     answers: Vec<Calls>,
 ) -> (Seen, Vec<Question>) {
@@ -35,7 +35,7 @@ pub(crate) async fn turn(
                 match &*item {
                     Progress::Question(question) => {
                         let id = conversation.parse().unwrap();
-                        scene.agent.answer(&id, &alice(), (question.call.clone(), Asked::No));
+                        scene.agent.answer(&id, &alice(), question.call.clone(), OwnerAnswer::No);
                         questions.push(question.clone());
                     }
                     Progress::TurnEnded { .. } => return questions,

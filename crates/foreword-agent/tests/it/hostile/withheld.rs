@@ -1,12 +1,12 @@
-//! What trust withholds is neither named nor counted, in whatever way somebody asks: what is there and may not be seen is
-//! answered like what is not there.
+//! Withheld items are neither named nor counted: the answer is the same as for items that don't exist.
 
 use std::fs;
 
-use foreword_agent::inbound::Occasion;
+use foreword_agent::conversation::inbound::TurnOrigin;
 use foreword_core::id::TurnId;
 use foreword_core::provider::WireDialect;
 use foreword_testkit::Reply;
+use foreword_workspace::speaker::Speaker;
 use serde_json::{Value, json};
 
 use super::audit::Sent;
@@ -14,10 +14,10 @@ use super::corpus::sings;
 use super::stage::{Calls, turn};
 use crate::scene::{Scene, in_group, on};
 
-/// A place nobody else has heard of.
+/// A path that does not exist.
 const PLACE: &str = "situations: { quokkaplace: { ceiling: full } }\n";
 
-/// A house full of things that only the owner may know of. Everything private has a canary in its name.
+/// A workspace with private items, each with a canary in its name.
 async fn scene() -> Scene {
     let scene = Scene::with(Reply::text("Well."), WireDialect::Anthropic, PLACE).await;
     let config = fs::read_to_string(scene.folder.path().join("foreword.yaml")).unwrap();
@@ -42,8 +42,11 @@ async fn scene() -> Scene {
         ("read_file", json!({ "path": "memory/private/quokkanone.md" })),
     ];
     for conversation in ["quokka-conversation", "c-shared"] {
-        let who = Occasion { user: Some("quokkauser".into()), ..on("signal:quokkauser") };
-        turn(&scene, (conversation, who), "quokkaquestion", vec![private.clone()]).await;
+        let who = TurnOrigin {
+            speaker: Speaker { user: Some("quokkauser".into()), ..on("signal:quokkauser").speaker.clone() },
+            ..on("signal:quokkauser")
+        };
+        turn(&scene, conversation, who, "quokkaquestion", vec![private.clone()]).await;
     }
     scene
 }
@@ -54,7 +57,7 @@ fn write(scene: &Scene, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Every question about what is there or nearly so; none of them has the name itself in it.
+/// Queries for existing and similar names; none contains the name itself.
 fn questions(turn: &TurnId) -> Vec<Calls> {
     let asks = |tool, name: &str, values: &[&str]| {
         values.iter().map(|value| (tool, json!({ name: value }))).collect()
@@ -88,7 +91,7 @@ fn questions(turn: &TurnId) -> Vec<Calls> {
     all
 }
 
-fn people() -> [(&'static str, Occasion); 6] {
+fn people() -> [(&'static str, TurnOrigin); 6] {
     [
         ("bob", on("signal:bob")),
         ("carol", on("signal:carol")),
@@ -100,14 +103,14 @@ fn people() -> [(&'static str, Occasion); 6] {
 }
 
 #[tokio::test]
-async fn nothing_that_is_withheld_is_named_however_it_is_asked_for() {
+async fn withheld_names_are_in_no_answer() {
     let scene = scene().await;
     let turns = scene.log().await.into_iter().find_map(|event| event.event.turn_id).unwrap();
     for (name, occasion) in people() {
-        // In a conversation of their own, and in one where somebody of higher trust has spoken before.
+        // In their own conversation, and in one with earlier messages of a more trusted user.
         for conversation in [format!("c-{name}"), "c-shared".to_owned()] {
             let first = scene.provider.requests().len();
-            turn(&scene, (&conversation, occasion.clone()), "What is there?", questions(&turns)).await;
+            turn(&scene, &conversation, occasion.clone(), "What is there?", questions(&turns)).await;
             for request in &scene.provider.requests()[first..] {
                 let sent = Sent::of(request);
                 for text in [&sent.frozen, &sent.user, &sent.results].into_iter().flatten() {
@@ -119,23 +122,23 @@ async fn nothing_that_is_withheld_is_named_however_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn tools_above_somebodys_trust_are_not_suggested() {
+async fn tools_above_the_trust_are_not_suggested() {
     let scene = scene().await;
     for (name, occasion) in people() {
         let calls: Calls = ["bsh", "write_fil", "update_prompt_laye"].map(|tool| (tool, json!({}))).to_vec();
-        let (seen, _) = turn(&scene, (&format!("c-{name}"), occasion), "Do it.", vec![calls]).await;
+        let (seen, _) = turn(&scene, &format!("c-{name}"), occasion, "Do it.", vec![calls]).await;
         for (asked, content, _) in seen.results() {
-            let told = content.replace(&format!("`{asked}`"), "");
+            let rest = content.replace(&format!("`{asked}`"), "");
             assert!(
-                !["bash", "write_file", "update_prompt_layer"].iter().any(|tool| told.contains(tool)),
-                "{name}: {told}"
+                !["bash", "write_file", "update_prompt_layer"].iter().any(|tool| rest.contains(tool)),
+                "{name}: {rest}"
             );
         }
     }
 }
 
 #[tokio::test]
-async fn what_may_not_be_seen_is_answered_like_what_is_not_there() {
+async fn withheld_and_missing_items_get_the_same_answer() {
     let scene = scene().await;
     let turn_of_alice = scene.log().await.into_iter().find_map(|event| event.event.turn_id).unwrap();
     let pairs: Vec<(&'static str, &str, [&str; 2])> = vec![
@@ -156,14 +159,14 @@ async fn what_may_not_be_seen_is_answered_like_what_is_not_there() {
         for (tool, argument, [there, not_there]) in &pairs {
             let call = |value: &str| (*tool, Value::from_iter([(*argument, value)]));
             let asked = vec![vec![call(there), call(not_there)]];
-            let (seen, _) = turn(&scene, (&format!("c-{name}"), occasion.clone()), "Well?", asked).await;
+            let (seen, _) = turn(&scene, &format!("c-{name}"), occasion.clone(), "Well?", asked).await;
             let results = seen.results();
-            let told: Vec<String> = [there, not_there]
+            let rest: Vec<String> = [there, not_there]
                 .iter()
                 .zip(&results)
-                .map(|(name, (_, told, _))| told.replace(*name, "…"))
+                .map(|(name, (_, rest, _))| rest.replace(*name, "…"))
                 .collect();
-            assert_eq!(told[0], told[1], "{name}: {tool}");
+            assert_eq!(rest[0], rest[1], "{name}: {tool}");
             assert_eq!(results[0].2, results[1].2, "{name}: {tool}");
         }
     }

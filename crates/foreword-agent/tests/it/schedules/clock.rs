@@ -1,13 +1,14 @@
-//! A clock that stands still until somebody moves it, in this process or for all that look at a file.
+//! A clock that the test moves, in this process or through a file for several processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use foreword_agent::surroundings::{Machine, Surroundings};
+use foreword_agent::clock_and_rng::{ClockAndRng, Machine};
 use foreword_core::timestamp::Timestamp;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
+use tokio::sync::watch;
 
 /// A clock in Berlin.
 fn in_berlin(micros: i64) -> Zoned {
@@ -16,24 +17,40 @@ fn in_berlin(micros: i64) -> Zoned {
 }
 
 /// A clock the test moves.
-pub(crate) struct MovedClock(AtomicI64);
+pub(crate) struct MovedClock {
+    micros: AtomicI64,
+    /// How often it was read with its time zone, as each poll of the scheduler does.
+    reads: watch::Sender<u64>,
+}
 
 impl MovedClock {
     pub(crate) fn at(time: &str) -> Self {
-        let clock = Self(AtomicI64::new(0));
+        let clock = Self { micros: AtomicI64::new(0), reads: watch::Sender::new(0) };
         clock.set(time);
         clock
     }
 
+    /// Waits until it was read this many times more.
+    pub(crate) async fn until_read(&self, times: u64) {
+        let mut reads = self.reads.subscribe();
+        let enough = *reads.borrow_and_update() + times;
+        reads.wait_for(|reads| *reads >= enough).await.unwrap();
+    }
+
     pub(crate) fn set(&self, time: &str) {
         let at: Timestamp = time.parse().unwrap();
-        self.0.store(at.as_micros(), Ordering::SeqCst);
+        self.micros.store(at.as_micros(), Ordering::SeqCst);
     }
 }
 
-impl Surroundings for MovedClock {
+impl ClockAndRng for MovedClock {
     fn now(&self) -> Zoned {
-        in_berlin(self.0.load(Ordering::SeqCst))
+        self.reads.send_modify(|reads| *reads += 1);
+        in_berlin(self.micros.load(Ordering::SeqCst))
+    }
+
+    fn timestamp(&self) -> Timestamp {
+        in_berlin(self.micros.load(Ordering::SeqCst)).timestamp().into()
     }
 
     fn random(&self) -> u128 {
@@ -57,7 +74,7 @@ impl FileClock {
     }
 }
 
-impl Surroundings for FileClock {
+impl ClockAndRng for FileClock {
     fn now(&self) -> Zoned {
         in_berlin(fs::read_to_string(&self.0).unwrap().parse().unwrap())
     }

@@ -1,4 +1,4 @@
-//! Seed 000's heartbeat: HEARTBEAT.md, for full trust, said by the clock in situation `system`.
+//! Seed 000's heartbeat: HEARTBEAT.md, at full trust, in situation `system`.
 
 use std::fs;
 
@@ -7,21 +7,21 @@ use foreword_core::schedule::FiringOutcome::{Done, Failed, Skipped};
 use foreword_prompt::trust::Trust;
 use foreword_testkit::Reply;
 
-use super::stage::{Stage, told};
+use super::stage::{Stage, outcomes};
 
 const HEARTBEAT: &str = "heartbeat: { cron: '*/30 * * * *', heartbeat: true }";
 
 #[tokio::test]
-async fn a_heartbeat_says_what_heartbeat_md_says_at_full_trust_in_situation_system() {
+async fn heartbeat_sends_its_file_at_full_trust() {
     let stage = Stage::new([Reply::text("The roses are fine.")], &[HEARTBEAT]).await;
     fs::write(stage.folder.path().join("HEARTBEAT.md"), "# Garden\n\nLook after the roses.\n").unwrap();
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("heartbeat", |_| true).await;
     stage.clock.set("2026-11-16T08:30:00Z");
     let firings = stage.ended("heartbeat", 1).await;
-    clockwork.stop().await;
-    assert_eq!(told(&firings), [("16 08:30".to_owned(), Done)]);
-    let said = stage.said("heartbeat", Role::User).await;
+    scheduler.stop().await;
+    assert_eq!(outcomes(&firings), [("16 08:30".to_owned(), Done)]);
+    let said = stage.messages("heartbeat", Role::User).await;
     assert_eq!((said[0].message.trust, said[0].message.provenance), (Trust::Full, Provenance::Owner));
     let request = stage.provider.requests().remove(0);
     assert!(request.conversation().contains("Look after the roses."), "{}", request.conversation());
@@ -30,10 +30,10 @@ async fn a_heartbeat_says_what_heartbeat_md_says_at_full_trust_in_situation_syst
 }
 
 #[tokio::test]
-async fn a_heartbeat_with_nothing_to_look_after_ends_well_without_calling_the_model() {
+async fn empty_heartbeat_calls_no_model() {
     let stage = Stage::new([Reply::text("Off I go.")], &[HEARTBEAT]).await;
     let file = stage.folder.path().join("HEARTBEAT.md");
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("heartbeat", |_| true).await;
     let texts =
         [None, Some(""), Some("# Heartbeat\n\n<!-- Write here what to look after. -->\n"), Some("Go.")];
@@ -45,14 +45,14 @@ async fn a_heartbeat_with_nothing_to_look_after_ends_well_without_calling_the_mo
         stage.clock.set(&format!("2026-11-16T{:02}:{:02}:00Z", minutes / 60, minutes % 60));
         stage.ended("heartbeat", count + 1).await;
     }
-    clockwork.stop().await;
+    scheduler.stop().await;
     let firings = stage.firings("heartbeat").await;
     assert_eq!(
         firings.iter().map(|firing| firing.outcome.unwrap()).collect::<Vec<_>>(),
         [Skipped, Skipped, Skipped, Done]
     );
     let notes: Vec<_> = firings.iter().map(|firing| firing.note.as_deref().unwrap_or("-")).collect();
-    let nothing = "HEARTBEAT.md asks for nothing";
+    let nothing = "HEARTBEAT.md contains no instructions";
     assert_eq!(notes, ["there is no HEARTBEAT.md", nothing, nothing, "-"]);
     assert_eq!(stage.provider.requests().len(), 1);
     let log = stage.log().await;
@@ -60,17 +60,20 @@ async fn a_heartbeat_with_nothing_to_look_after_ends_well_without_calling_the_mo
 }
 
 #[tokio::test]
-async fn what_is_for_full_trust_is_not_said_for_somebody_who_is_trusted_less() {
+async fn heartbeat_requires_trust_in_its_file() {
     let bobs = "heartbeat: { cron: '*/30 * * * *', heartbeat: true, user: bob }";
     let stage = Stage::new([Reply::text("no")], &[bobs]).await;
     fs::write(stage.folder.path().join("HEARTBEAT.md"), "The alarm's code is 0815.\n").unwrap();
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("heartbeat", |_| true).await;
     stage.clock.set("2026-11-16T08:30:00Z");
     let firings = stage.ended("heartbeat", 1).await;
-    clockwork.stop().await;
+    scheduler.stop().await;
     let error = firings[0].error.as_deref().unwrap();
     assert_eq!(firings[0].outcome, Some(Failed));
     assert!(error.contains("`full`") && error.contains("`bob`") && !error.contains("0815"), "{error}");
-    assert_eq!((stage.provider.requests().len(), stage.said("heartbeat", Role::User).await.len()), (0, 0));
+    assert_eq!(
+        (stage.provider.requests().len(), stage.messages("heartbeat", Role::User).await.len()),
+        (0, 0)
+    );
 }

@@ -1,63 +1,59 @@
-//! Several nodes on one store: each due time is had once, and nothing is lost when one of them is gone.
+//! Several nodes on one store: each due time fires once, and no firing is lost when a node dies.
 
 use std::env;
 use std::io::{BufRead, BufReader, Lines, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use foreword_agent::schedules::Clockwork;
+use foreword_agent::background::schedules::Scheduler;
 use foreword_core::id::{ConversationId, NodeId};
 use foreword_core::message::{Kind, Message, Role};
 use foreword_core::schedule::FiringOutcome;
 use foreword_core::timestamp::Timestamp;
-use foreword_providers::offline::OfflineModel;
 use foreword_store::location::Location;
 use foreword_store::messages::MessagePage;
 use foreword_store::schedules::Firing;
 use foreword_store::store::Store;
-use foreword_testkit::Reply;
+use foreword_testkit::{FakeProvider, Reply, Script, eventually};
 use std::collections::BTreeSet;
 
 use super::clock::FileClock;
-use super::stage::{LOOK, MORNING, Node, Stage};
+use super::stage::{LOOK, MORNING, Stage};
+use crate::scene::{Node, Setting};
 
-/// How many minutes pass.
+/// Number of simulated minutes.
 const TICKS: u64 = 200;
-/// From when on a node may be killed that is in the middle of something.
+/// The minute from which a busy node may be killed.
 const KILL_FROM: u64 = 60;
 const CHILD: &str = "FOREWORD_TEST_SCHEDULE_CHILD";
-/// How long anything may take before it is thought never to happen.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a node may be silent.
+/// The lease.
 const LEASE: Duration = Duration::from_secs(1);
 
 #[tokio::test]
-async fn what_a_node_leaves_behind_is_gone_on_with_and_said_once() {
+async fn interrupted_firing_is_resumed_and_sends_one_message() {
     let slow = Reply::text("Slowly.").after(Duration::from_secs(30));
     let news = "news: { cron: '0 * * * *', prompt: What is new? }";
     let stage = Stage::new([slow, Reply::text("Here.")], &[news]).await;
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("news", |_| true).await;
     stage.clock.set("2026-11-16T09:00:00Z");
-    while stage.provider.requests().is_empty() {
-        tokio::time::sleep(LOOK).await;
-    }
-    clockwork.stop().await;
+    stage.provider.until(|counts| counts.requests == 1).await;
+    scheduler.stop().await;
     stage.node.agent.shut_down().await;
     assert_eq!(stage.firings("news").await[0].ended_at, None);
-    // What it is told has changed in the meantime; what was said stays said.
+    // The schedule's text has changed; the sent message stays.
     stage.configure(&["news: { cron: '0 * * * *', prompt: Something else. }"]);
-    // The turn is its old node's until that has been silent for long enough.
+    // The old node holds the turn until its lease expires.
     stage.clock.set("2026-11-16T09:01:00Z");
     let other = stage.another("node-b").await;
     other.agent.recover().await.unwrap();
-    let clockwork = Clockwork::looking_every(&other.agent, LOOK);
+    let scheduler = Scheduler::start_with_interval(&other.agent, LOOK);
     let firings = stage.ended("news", 1).await;
-    clockwork.stop().await;
+    scheduler.stop().await;
     assert_eq!((firings.len(), firings[0].node.as_str()), (1, "node-b"));
-    assert_eq!(stage.said("news", Role::User).await.len(), 1);
+    assert_eq!(stage.messages("news", Role::User).await.len(), 1);
 }
 
 #[test]
@@ -69,12 +65,13 @@ fn fires_until_it_is_killed() {
     runtime.block_on(async {
         let (folder, location) = (Path::new(folder), Location::parse(url, Path::new("/")).unwrap());
         let clock = Arc::new(FileClock::new(folder));
-        let who = (name.parse().unwrap(), LEASE);
-        let node = Node::open((folder, &location), clock, who, Arc::new(OfflineModel::default())).await;
+        let setting = Setting { clock, name: Some(name.to_owned()), ..Setting::lease(LEASE) };
+        let provider = FakeProvider::start(Script::default()).unwrap();
+        let node = Node::open_at(folder, &provider, setting, &location).await;
         node.agent.recover().await.unwrap();
-        let _clockwork = Clockwork::looking_every(&node.agent, LOOK);
+        let _scheduler = Scheduler::start_with_interval(&node.agent, LOOK);
         println!("ready");
-        // Whoever started it may be killed as well: then there is nobody left to kill this one.
+        // The parent may be killed as well and can't kill this process then.
         let _ = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await;
     });
 }
@@ -83,7 +80,7 @@ fn fires_until_it_is_killed() {
 struct Process {
     child: Child,
     name: NodeId,
-    /// Kept open: a harness that can't say that a test takes long ends with it.
+    /// Kept open: otherwise the harness's warning about slow tests ends the process.
     _says: Lines<BufReader<ChildStdout>>,
 }
 
@@ -111,7 +108,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that is killed already is no matter.
+        // It may have been killed already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -124,20 +121,12 @@ fn minute(number: u64) -> Timestamp {
 
 /// The firing that is due then, once there is one and it is what the test waits for.
 async fn firing(store: &Store, due_at: Timestamp, is: impl Fn(&Firing) -> bool) -> Firing {
-    let patience = Instant::now();
-    loop {
+    eventually(async || {
         let firings = store.firings("tick", 3).await.unwrap();
-        if let Some(found) = firings.iter().find(|firing| firing.due_at == due_at && is(firing)) {
-            return found.clone();
-        }
-        if patience.elapsed() > PATIENCE {
-            let conversation = ConversationId::new("schedule-tick").unwrap();
-            let turns = store.turns(&conversation, None, 2).await;
-            let pending = store.pending(&conversation).await;
-            panic!("{due_at}: {firings:?}\n{turns:?}\n{pending:?}");
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+        let found = firings.iter().find(|firing| firing.due_at == due_at && is(firing)).cloned();
+        found.ok_or((due_at, firings))
+    })
+    .await
 }
 
 /// Two processes, 200 minutes, and one of the two killed while it is at a firing. Gives who was killed, and at which.
@@ -162,7 +151,7 @@ async fn two_hundred_minutes(folder: &Path, url: &str, store: &Store) -> (NodeId
     killed.expect("the first node was at a firing at least once")
 }
 
-async fn check(store: &Store, (killed, at): (NodeId, Timestamp)) {
+async fn check(store: &Store, killed: NodeId, at: Timestamp) {
     let firings = store.firings("tick", 1_000).await.unwrap();
     assert_eq!(firings.len() as u64, TICKS);
     assert!(firings.iter().all(|firing| firing.outcome == Some(FiringOutcome::Done)), "{firings:?}");
@@ -174,7 +163,7 @@ async fn check(store: &Store, (killed, at): (NodeId, Timestamp)) {
         |message: &&Message, role| message.message.role == role && message.message.kind == Kind::Message;
     let count = |role| messages.iter().filter(|message| is_said(message, role)).count() as u64;
     assert_eq!((count(Role::User), count(Role::Assistant)), (TICKS, TICKS));
-    let said: BTreeSet<_> = firings.iter().map(|firing| firing.place.message.clone().unwrap()).collect();
+    let said: BTreeSet<_> = firings.iter().map(|firing| firing.links.message.clone().unwrap()).collect();
     assert_eq!(said.len() as u64, TICKS, "each has a message of its own");
     let taken_over = firings.iter().find(|firing| firing.due_at == at).unwrap();
     assert_ne!(taken_over.node, killed);
@@ -183,7 +172,7 @@ async fn check(store: &Store, (killed, at): (NodeId, Timestamp)) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_processes_on_one_postgres_fire_each_of_200_ticks_once_with_one_of_them_killed() {
+async fn killed_process_on_postgres_loses_and_repeats_no_firing() {
     let server = match env::var("FOREWORD_TEST_POSTGRES").ok().as_deref() {
         Some("skip") => return println!("SKIPPED: FOREWORD_TEST_POSTGRES=skip"),
         Some(address) if !address.is_empty() => address.to_owned(),
@@ -201,8 +190,8 @@ async fn two_processes_on_one_postgres_fire_each_of_200_ticks_once_with_one_of_t
     let url = format!("{}/{name}?{options}", address.rsplit_once('/').unwrap().0);
     let location = Location::parse(&url, Path::new("/")).unwrap();
     let store = Store::open(&location, minute(0)).await.unwrap();
-    let killed = two_hundred_minutes(folder.path(), &url, &store).await;
-    check(&store, killed).await;
+    let (killed, at) = two_hundred_minutes(folder.path(), &url, &store).await;
+    check(&store, killed, at).await;
     store.close().await.unwrap();
     administer(&server, &format!("DROP DATABASE {name} WITH (FORCE)")).await;
 }

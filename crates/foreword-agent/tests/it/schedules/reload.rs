@@ -1,17 +1,17 @@
-//! Schedules that are edited while the agent lives.
+//! Schedules that are edited while the agent runs.
 
 use foreword_core::schedule::FiringOutcome::Done;
 use foreword_testkit::Reply;
 
-use super::stage::{Stage, short, told};
+use super::stage::{Stage, outcomes, short};
 
 const HOURLY: &str = "news: { cron: '0 * * * *', prompt: What is new? }";
 
 #[tokio::test]
-async fn a_schedule_that_is_changed_added_or_removed_is_so_without_a_restart() {
+async fn changed_schedules_apply_without_a_restart() {
     let stage =
         Stage::new(Reply::text("Nothing."), &[HOURLY, "old: { cron: '@hourly', prompt: Old. }"]).await;
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     let before = stage.schedule("news", |_| true).await;
     assert_eq!(short(before.next_fire_at.unwrap()), "16 09:00");
     stage.configure(&[
@@ -27,15 +27,15 @@ async fn a_schedule_that_is_changed_added_or_removed_is_so_without_a_restart() {
     stage.clock.set("2026-11-16T09:00:00Z");
     stage.ended("more", 1).await;
     stage.let_it_look().await;
-    clockwork.stop().await;
-    assert_eq!(told(&stage.firings("news").await), [("16 08:30".to_owned(), Done)]);
+    scheduler.stop().await;
+    assert_eq!(outcomes(&stage.firings("news").await), [("16 08:30".to_owned(), Done)]);
     assert_eq!(stage.firings("old").await, []);
 }
 
 #[tokio::test]
-async fn a_configuration_that_is_refused_leaves_the_schedules_as_they_were() {
+async fn invalid_configuration_keeps_the_schedules() {
     let stage = Stage::new(Reply::text("Nothing."), &[HOURLY]).await;
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("news", |_| true).await;
     let mut told_of = stage.node.agent.watch_workspace();
     stage.configure(&["news: { cron: '0 0 30 2 *', prompt: Never. }"]);
@@ -43,6 +43,6 @@ async fn a_configuration_that_is_refused_leaves_the_schedules_as_they_were() {
     assert!(format!("{refused:?}").contains("never fires"), "{refused:?}");
     stage.clock.set("2026-11-16T09:00:00Z");
     let firings = stage.ended("news", 1).await;
-    clockwork.stop().await;
-    assert_eq!(told(&firings), [("16 09:00".to_owned(), Done)]);
+    scheduler.stop().await;
+    assert_eq!(outcomes(&firings), [("16 09:00".to_owned(), Done)]);
 }

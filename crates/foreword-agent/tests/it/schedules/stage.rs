@@ -5,80 +5,25 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_agent::agent::Agent;
-use foreword_agent::models::Models;
-use foreword_agent::schedules::Clockwork;
-use foreword_agent::shared::Parts;
-use foreword_agent::surroundings::Surroundings;
-use foreword_agent::tools::{self, ToolSettings};
+use foreword_agent::background::schedules::Scheduler;
+use foreword_agent::clock_and_rng::ClockAndRng;
 use foreword_core::event::StoredEvent;
-use foreword_core::id::{ConversationId, NodeId};
+use foreword_core::id::ConversationId;
 use foreword_core::message::{Kind, Message, Role};
-use foreword_core::model::{Model, ModelError};
-use foreword_core::models::ModelId;
-use foreword_core::provider::WireDialect;
 use foreword_core::schedule::FiringOutcome;
 use foreword_core::timestamp::Timestamp;
-use foreword_providers::HttpModel;
-use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
-use foreword_store::location::Location;
+use foreword_store::events::{EventFilter, EventPage};
 use foreword_store::messages::MessagePage;
-use foreword_store::schedules::{Firing, Schedule};
-use foreword_store::store::Store;
-use foreword_testkit::{FakeProvider, Script};
-use foreword_workspace::config::Config;
-use foreword_workspace::workspace::{Environment, Workspace};
+use foreword_store::schedules::{Firing, StoredSchedule};
+use foreword_testkit::{FakeProvider, Script, eventually};
 
 use super::clock::MovedClock;
-use crate::scene::{configuration, recorder};
+use crate::scene::{Node, Setting, configuration};
 
-/// How often the clockwork looks at the clock: the test moves it and does not want to wait.
+/// The poll interval: short, because the test moves the clock.
 pub(crate) const LOOK: Duration = Duration::from_millis(15);
 /// Monday, nine o'clock in Berlin.
 pub(crate) const MORNING: &str = "2026-11-16T08:00:00Z";
-
-/// The same model, whatever its name.
-pub(crate) struct Only(pub(crate) Arc<dyn Model>);
-
-impl Models for Only {
-    fn find(&self, _: &ModelId, _: &Config) -> Result<Arc<dyn Model>, ModelError> {
-        Ok(Arc::clone(&self.0))
-    }
-}
-
-/// One process.
-pub(crate) struct Node {
-    pub(crate) agent: Agent,
-    pub(crate) store: Store,
-    events: EventQueue,
-}
-
-impl Node {
-    pub(crate) async fn open(
-        (folder, location): (&Path, &Location),
-        clock: Arc<dyn Surroundings>,
-        (node, lease): (NodeId, Duration),
-        model: Arc<dyn Model>,
-    ) -> Self {
-        let workspace = Arc::new(Workspace::open(folder, Environment::default()).unwrap());
-        let store = Store::open(location, clock.timestamp()).await.unwrap();
-        let timestamp = Arc::clone(&clock);
-        let events =
-            EventQueue::start(store.clone(), Arc::new(move || timestamp.timestamp()), QueueConfig::default());
-        let parts = Parts {
-            workspace,
-            store: store.clone(),
-            recorder: recorder(&events),
-            events: events.clone(),
-            models: Arc::new(Only(model)),
-            outside: None,
-            tools: tools::builtin(ToolSettings::default()),
-            node,
-            surroundings: clock,
-        };
-        Self { agent: Agent::with_lease(parts, lease), store, events }
-    }
-}
 
 /// An agent with schedules.
 pub(crate) struct Stage {
@@ -107,32 +52,28 @@ impl Stage {
         write(self.folder.path(), schedules);
     }
 
-    pub(crate) fn clockwork(&self) -> Clockwork {
-        Clockwork::looking_every(&self.node.agent, LOOK)
+    pub(crate) fn scheduler(&self) -> Scheduler {
+        Scheduler::start_with_interval(&self.node.agent, LOOK)
     }
 
-    /// What is stored of a schedule, once it is what the test waits for.
-    pub(crate) async fn schedule(&self, name: &str, is: impl Fn(&Schedule) -> bool) -> Schedule {
-        for _ in 0..4_000 {
+    /// The stored schedule, once it matches.
+    pub(crate) async fn schedule(&self, name: &str, is: impl Fn(&StoredSchedule) -> bool) -> StoredSchedule {
+        eventually(async || {
             let all = self.node.store.schedules().await.unwrap();
-            if let Some(found) = all.into_iter().find(|schedule| schedule.name == name && is(schedule)) {
-                return found;
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-        panic!("{name} never became so: {:?}", self.node.store.schedules().await.unwrap());
+            let found = all.iter().find(|schedule| schedule.name == name && is(schedule)).cloned();
+            found.ok_or(all)
+        })
+        .await
     }
 
     /// The firings of a schedule, the oldest first, once `count` of them have ended.
     pub(crate) async fn ended(&self, name: &str, count: usize) -> Vec<Firing> {
-        for _ in 0..4_000 {
+        eventually(async || {
             let firings = self.firings(name).await;
-            if firings.iter().filter(|firing| firing.ended_at.is_some()).count() >= count {
-                return firings;
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-        panic!("{name} has not fired {count} times: {:?}", self.firings(name).await);
+            let ended = firings.iter().filter(|firing| firing.ended_at.is_some()).count();
+            if ended >= count { Ok(firings) } else { Err(firings) }
+        })
+        .await
     }
 
     pub(crate) async fn firings(&self, name: &str) -> Vec<Firing> {
@@ -141,13 +82,13 @@ impl Stage {
         firings
     }
 
-    /// Lets the clockwork look several times.
+    /// Lets the scheduler poll several times.
     pub(crate) async fn let_it_look(&self) {
-        tokio::time::sleep(LOOK * 20).await;
+        self.clock.until_read(5).await;
     }
 
-    /// What was said in a schedule's conversation by `role`.
-    pub(crate) async fn said(&self, name: &str, role: Role) -> Vec<Message> {
+    /// The messages of `role` in a schedule's conversation.
+    pub(crate) async fn messages(&self, name: &str, role: Role) -> Vec<Message> {
         let conversation = ConversationId::new(format!("schedule-{name}")).unwrap();
         let all = self.node.store.all_messages(&conversation, MessagePage::after(0, 1_000)).await;
         let is_said =
@@ -157,7 +98,7 @@ impl Stage {
 
     /// The events about schedules, the oldest first.
     pub(crate) async fn log(&self) -> Vec<StoredEvent> {
-        self.node.events.flush().await.unwrap();
+        self.node.flush().await;
         let page = EventPage::newest(1_000);
         let mut events = self.node.store.events(&EventFilter::default(), &page).await.unwrap();
         events.retain(|event| event.event.event_type.as_str().starts_with("schedule_"));
@@ -172,16 +113,8 @@ async fn open(
     clock: &Arc<MovedClock>,
     name: &str,
 ) -> Node {
-    let clock = Arc::clone(clock) as Arc<dyn Surroundings>;
-    let location = Location::file(folder.path().join(".foreword/foreword.db"));
-    let timestamp = Arc::clone(&clock);
-    let model = HttpModel::new(
-        provider.provider(WireDialect::Anthropic),
-        None,
-        Arc::new(move || timestamp.timestamp()),
-    );
-    let who = (name.parse().unwrap(), Duration::from_secs(30));
-    Node::open((folder.path(), &location), clock, who, Arc::new(model.unwrap())).await
+    let (clock, name) = (Arc::clone(clock) as Arc<dyn ClockAndRng>, Some(name.to_owned()));
+    Node::open(folder.path(), provider, Setting { clock, name, ..Setting::default() }).await
 }
 
 fn write(folder: &Path, schedules: &[&str]) {
@@ -190,10 +123,10 @@ fn write(folder: &Path, schedules: &[&str]) {
     fs::write(folder.join("foreword.yaml"), configuration(&section)).unwrap();
 }
 
-/// When firings were due, as clocks in UTC show it, and what came of them.
-pub(crate) fn told(firings: &[Firing]) -> Vec<(String, FiringOutcome)> {
-    let told = |firing: &Firing| (short(firing.due_at), firing.outcome.unwrap());
-    firings.iter().map(told).collect()
+/// Due times in UTC, with outcomes.
+pub(crate) fn outcomes(firings: &[Firing]) -> Vec<(String, FiringOutcome)> {
+    let outcome = |firing: &Firing| (short(firing.due_at), firing.outcome.unwrap());
+    firings.iter().map(outcome).collect()
 }
 
 /// The day and the minute.

@@ -1,4 +1,4 @@
-//! Time that passes while nobody is there, that stands still for a firing that takes long, and that jumps.
+//! Missed firings, long firings and clock jumps.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use foreword_core::message::Role;
 use foreword_core::schedule::FiringOutcome::{Done, Skipped};
 use foreword_testkit::Reply;
 
-use super::stage::{Stage, short, told};
+use super::stage::{Stage, outcomes, short};
 
 const HOURLY: &str = "hourly: { cron: '0 * * * *', prompt: What is new? }";
 const SKIPPING: &str = "hourly: { cron: '0 * * * *', prompt: What is new?, missed: skip }";
@@ -15,39 +15,39 @@ fn done(times: &[&str]) -> Vec<(String, foreword_core::schedule::FiringOutcome)>
     times.iter().map(|time| ((*time).to_owned(), Done)).collect()
 }
 
-/// The schedule is known, then nobody is there until ten past two.
+/// The schedule is stored, then no node runs until ten past two.
 async fn away(schedule: &str) -> Stage {
     let stage = Stage::new(Reply::text("Nothing."), &[schedule]).await;
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("hourly", |_| true).await;
-    clockwork.stop().await;
+    scheduler.stop().await;
     stage.clock.set("2026-11-16T14:10:00Z");
     stage
 }
 
 #[tokio::test]
-async fn all_that_was_missed_is_made_up_for_once() {
+async fn missed_firings_are_made_up_once() {
     let stage = away(HOURLY).await;
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.ended("hourly", 1).await;
     stage.let_it_look().await;
     stage.clock.set("2026-11-16T15:00:00Z");
     let firings = stage.ended("hourly", 2).await;
-    clockwork.stop().await;
-    assert_eq!(told(&firings), done(&["16 09:00", "16 15:00"]));
-    assert_eq!(stage.said("hourly", Role::User).await.len(), 2);
+    scheduler.stop().await;
+    assert_eq!(outcomes(&firings), done(&["16 09:00", "16 15:00"]));
+    assert_eq!(stage.messages("hourly", Role::User).await.len(), 2);
 }
 
 #[tokio::test]
-async fn what_was_missed_is_skipped_and_said_so_where_that_is_wanted() {
+async fn missed_firings_are_skipped_if_configured() {
     let stage = away(SKIPPING).await;
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.ended("hourly", 1).await;
-    // Late by less than a minute is not missed.
+    // A delay of less than a minute does not count as missed.
     stage.clock.set("2026-11-16T15:00:59Z");
     let firings = stage.ended("hourly", 2).await;
-    clockwork.stop().await;
-    assert_eq!(told(&firings), [("16 09:00".to_owned(), Skipped), ("16 15:00".to_owned(), Done)]);
+    scheduler.stop().await;
+    assert_eq!(outcomes(&firings), [("16 09:00".to_owned(), Skipped), ("16 15:00".to_owned(), Done)]);
     assert!(firings[0].note.as_ref().unwrap().contains("missed"));
     assert_eq!(stage.provider.requests().len(), 1);
     let log = stage.log().await;
@@ -55,32 +55,30 @@ async fn what_was_missed_is_skipped_and_said_so_where_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn firings_that_come_due_while_one_is_under_way_become_one() {
-    let slow = Reply::text("Slowly.").after(Duration::from_millis(600));
+async fn firings_due_during_a_running_one_are_merged() {
+    let slow = Reply::text("Slowly.").after(Duration::from_secs(1));
     let often = "often: { cron: '* * * * *', prompt: What is new? }";
     let stage = Stage::new([slow, Reply::text("Quickly."), Reply::text("Quickly.")], &[often]).await;
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("often", |_| true).await;
     stage.clock.set("2026-11-16T08:01:00Z");
-    while stage.firings("often").await.is_empty() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    stage.provider.until(|counts| counts.requests == 1).await;
     for minute in 2..=4 {
         stage.clock.set(&format!("2026-11-16T08:{minute:02}:00Z"));
-        tokio::time::sleep(Duration::from_millis(60)).await;
+        stage.clock.until_read(2).await;
     }
     assert_eq!(stage.firings("often").await.len(), 1, "one at a time");
     let firings = stage.ended("often", 2).await;
     stage.let_it_look().await;
-    clockwork.stop().await;
-    assert_eq!(told(&firings), done(&["16 08:01", "16 08:02"]));
+    scheduler.stop().await;
+    assert_eq!(outcomes(&firings), done(&["16 08:01", "16 08:02"]));
     assert_eq!(stage.firings("often").await.len(), 2);
 }
 
 #[tokio::test]
-async fn a_clock_that_is_put_back_makes_nothing_fire_twice() {
+async fn clock_set_back_fires_nothing_twice() {
     let stage = Stage::new(Reply::text("Nothing."), &[HOURLY]).await;
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("hourly", |_| true).await;
     for hour in ["09", "10"] {
         stage.clock.set(&format!("2026-11-16T{hour}:00:00Z"));
@@ -93,15 +91,15 @@ async fn a_clock_that_is_put_back_makes_nothing_fire_twice() {
     assert_eq!(stage.firings("hourly").await.len(), 2);
     stage.clock.set("2026-11-16T11:00:00Z");
     let firings = stage.ended("hourly", 3).await;
-    clockwork.stop().await;
-    assert_eq!(told(&firings), done(&["16 09:00", "16 10:00", "16 11:00"]));
-    assert_eq!(stage.said("hourly", Role::User).await.len(), 3);
+    scheduler.stop().await;
+    assert_eq!(outcomes(&firings), done(&["16 09:00", "16 10:00", "16 11:00"]));
+    assert_eq!(stage.messages("hourly", Role::User).await.len(), 3);
 }
 
 #[tokio::test]
-async fn a_clock_that_was_far_ahead_for_a_while_silences_nothing() {
+async fn clock_set_ahead_temporarily_silences_no_schedule() {
     let stage = Stage::new(Reply::text("Nothing."), &[HOURLY]).await;
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("hourly", |_| true).await;
     stage.clock.set("2027-11-16T12:30:00Z");
     stage.ended("hourly", 1).await;
@@ -113,16 +111,16 @@ async fn a_clock_that_was_far_ahead_for_a_while_silences_nothing() {
     assert_eq!(short(put_right.next_fire_at.unwrap()), "16 13:00");
     stage.clock.set("2026-11-16T13:00:01Z");
     let firings = stage.ended("hourly", 2).await;
-    clockwork.stop().await;
-    assert_eq!(told(&firings), done(&["16 09:00", "16 13:00"]));
+    scheduler.stop().await;
+    assert_eq!(outcomes(&firings), done(&["16 09:00", "16 13:00"]));
 }
 
 #[tokio::test]
-async fn an_hour_that_is_missing_and_one_that_comes_twice_fire_once_each() {
+async fn daylight_saving_changes_fire_once_each() {
     let night = "night: { cron: '30 2 * * *', time_zone: Europe/Berlin, prompt: Are you awake? }";
     let stage = Stage::new(Reply::text("Yes."), &[night]).await;
     stage.clock.set("2027-03-27T12:00:00Z");
-    let clockwork = stage.clockwork();
+    let scheduler = stage.scheduler();
     stage.schedule("night", |_| true).await;
     // The clock goes from two to three at one o'clock UTC; in autumn back from three to two, at the same time.
     for (time, count) in [
@@ -138,7 +136,7 @@ async fn an_hour_that_is_missing_and_one_that_comes_twice_fire_once_each() {
         stage.let_it_look().await;
         assert_eq!(stage.firings("night").await.len(), count, "{time}");
     }
-    clockwork.stop().await;
+    scheduler.stop().await;
     let due: Vec<_> = stage.firings("night").await.iter().map(|firing| short(firing.due_at)).collect();
     assert_eq!(due, ["28 01:00", "29 00:30", "31 00:30"]);
 }

@@ -1,4 +1,4 @@
-//! One scripted pair: what was sent before, what is sent now, what the provider said to it, and what should be said.
+//! A test case: the previous request, the current request, the reported usage, and the expected diagnosis.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use crate::timestamp::Timestamp;
 #[derive(Clone, Copy)]
 pub(super) enum Reads {
     Nothing,
-    /// The prefix of so many sections.
+    /// The prefix of this many sections.
     Sections(usize),
-    /// All that the previous request left, to the step of 128 below.
+    /// Everything the previous request left, rounded down to a step of 128.
     AllInSteps,
-    /// Everything up to where the previous request ended.
+    /// Everything up to the end of the previous request.
     All,
     NotReported,
 }
 
-/// What the provider said to the previous request.
+/// The reported usage of the previous request.
 #[derive(Clone, Copy)]
 enum Before {
     Unknown,
@@ -31,7 +31,7 @@ enum Before {
     NothingCached,
 }
 
-/// A pair of requests and what there is to find.
+/// A pair of requests and the expected findings.
 pub(super) struct Case {
     pub(super) name: &'static str,
     previous: Option<Script>,
@@ -41,17 +41,17 @@ pub(super) struct Case {
     after: u64,
     touched: Option<u64>,
     reads: Reads,
-    known: Known,
+    known: KnownChanges,
     provider_reason: Option<&'static str>,
     before: Before,
     blind: bool,
     pub(super) cause: Option<&'static str>,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: CacheVerdict,
     pub(super) place: Option<&'static str>,
     pub(super) value: Option<&'static str>,
 }
 
-/// A miss of everything, two minutes after the previous request.
+/// A full miss, two minutes after the previous request.
 pub(super) fn case(name: &'static str, previous: Script, now: Script) -> Case {
     Case {
         name,
@@ -62,12 +62,12 @@ pub(super) fn case(name: &'static str, previous: Script, now: Script) -> Case {
         after: 120,
         touched: None,
         reads: Reads::Nothing,
-        known: Known::default(),
+        known: KnownChanges::default(),
         provider_reason: None,
         before: Before::Unknown,
         blind: false,
         cause: None,
-        verdict: Verdict::Miss,
+        verdict: CacheVerdict::Miss,
         place: None,
         value: None,
     }
@@ -83,11 +83,11 @@ impl Case {
     pub(super) fn value(self, value: &'static str) -> Self {
         Self { value: Some(value), ..self }
     }
-    pub(super) fn verdict(self, verdict: Verdict) -> Self {
+    pub(super) fn verdict(self, verdict: CacheVerdict) -> Self {
         Self { verdict, ..self }
     }
     pub(super) fn all_read(self) -> Self {
-        Self { cause: None, verdict: Verdict::Hit, ..self }
+        Self { cause: None, verdict: CacheVerdict::Hit, ..self }
     }
     pub(super) fn from(self, from: &'static str) -> Self {
         Self { from, ..self }
@@ -95,22 +95,22 @@ impl Case {
     pub(super) fn after(self, after: u64) -> Self {
         Self { after, ..self }
     }
-    /// Somebody used the prefix so many seconds after the previous request.
+    /// The prefix was used this many seconds after the previous request.
     pub(super) fn touched(self, touched: u64) -> Self {
         Self { touched: Some(touched), ..self }
     }
     pub(super) fn reads(self, reads: Reads) -> Self {
         Self { reads, ..self }
     }
-    /// What the previous request took was reported too.
+    /// The usage of the previous request was reported too.
     pub(super) fn exact(self) -> Self {
         Self { before: Before::Reported, ..self }
     }
-    /// What the previous request took was reported, and nothing of it was cached.
+    /// The usage of the previous request was reported, with nothing cached.
     pub(super) fn cached_nothing(self) -> Self {
         Self { before: Before::NothingCached, ..self }
     }
-    /// The text is not at hand.
+    /// The text is not available.
     pub(super) fn blind(self) -> Self {
         Self { blind: true, ..self }
     }
@@ -146,9 +146,11 @@ impl Case {
         let catalog = ModelCatalog::builtin();
         let facts = catalog.resolve(&self.now.model);
         let facts = facts.as_deref();
-        let rules = facts.map_or(CacheRules::ORDER_ALONE, |facts| CacheRules::of(&facts.id, Some(facts)));
+        let rules =
+            facts.map_or(CacheRules::UNKNOWN_PROVIDER, |facts| CacheRules::of(&facts.id, Some(facts)));
         let reported = previous.as_ref().and_then(|shape| self.before.reported(shape));
-        let seen = previous.as_ref().map(|shape| Previous::Seen(Seen { shape, at: sent, reported }));
+        let seen =
+            previous.as_ref().map(|shape| Previous::Seen(PreviousRequest { shape, at: sent, reported }));
         let unseen = if self.first { Previous::First } else { Previous::NotSeen };
         let peek = |section: &SectionName, range: std::ops::Range<usize>| {
             self.now.text_of(section)?.as_bytes().get(range).map(<[u8]>::to_vec)
@@ -185,7 +187,7 @@ fn reported_now(reads: Reads, previous: Option<&RequestShape>, current: &Request
     reported(current, reads, previous.unwrap_or(current))
 }
 
-/// What a provider reports that counts an eighth more tokens than we do.
+/// The usage reported by a provider that counts an eighth more tokens than we do.
 fn reported(shape: &RequestShape, reads: Reads, previous: &RequestShape) -> Reported {
     let theirs = |sections: &[Section]| -> u64 {
         sections.iter().map(|section| section.tokens as u64).sum::<u64>() * 9 / 8

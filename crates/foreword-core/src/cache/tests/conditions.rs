@@ -1,8 +1,8 @@
-//! What nobody changed: time, size, breakpoints, the provider; and what can't be known.
+//! Misses without a change to the request: expiry, size, breakpoints, provider; and unknown causes.
 
-use super::super::Verdict;
+use super::super::CacheVerdict;
 use super::case::{Case, Reads, case};
-use super::script::{FIVE, HOUR, Script, prose, said};
+use super::script::{FIVE, HOUR, Script, message, prose};
 
 fn agent() -> Script {
     Script::agent()
@@ -47,7 +47,7 @@ pub(super) fn times() -> Vec<Case> {
         case("an hour for the prompt, five minutes for the rest", mixed(), mixed().next())
             .after(420)
             .reads(Reads::Sections(7))
-            .verdict(Verdict::Partial)
+            .verdict(CacheVerdict::Partial)
             .finds("expired"),
         case("cached by itself, after three minutes", openai(), openai().next())
             .after(180)
@@ -94,13 +94,13 @@ pub(super) fn sizes_and_breakpoints() -> Vec<Case> {
         let mut next = agent().next();
         next.messages.iter_mut().for_each(|said| said.breakpoint = None);
         for step in 0..steps {
-            next.messages.push(said("assistant", &prose(&format!("call {step}"), 300)));
-            next.messages.push(said("tool", &prose(&format!("result {step}"), 300)));
+            next.messages.push(message("assistant", &prose(&format!("call {step}"), 300)));
+            next.messages.push(message("tool", &prose(&format!("result {step}"), 300)));
         }
         next.mark_last(FIVE);
         next
     };
-    let too_small = |case: Case| case.verdict(Verdict::NothingToRead).finds("below_minimum");
+    let too_small = |case: Case| case.verdict(CacheVerdict::NothingToRead).finds("below_minimum");
     vec![
         too_small(case("a prompt below the smallest size", small(agent()), small(agent()).next())),
         too_small(case(
@@ -115,11 +115,11 @@ pub(super) fn sizes_and_breakpoints() -> Vec<Case> {
         case("five breakpoints in both", five(), five().next()).finds("too_many_breakpoints"),
         case("thirty blocks since the last breakpoint", agent(), far(15))
             .reads(Reads::Sections(7))
-            .verdict(Verdict::Partial)
+            .verdict(CacheVerdict::Partial)
             .finds("out_of_reach"),
         case("a hundred blocks since the last breakpoint", agent(), far(50))
             .reads(Reads::Sections(7))
-            .verdict(Verdict::Partial)
+            .verdict(CacheVerdict::Partial)
             .finds("out_of_reach"),
         case("sixteen blocks are within reach", agent(), far(7)).reads(Reads::All).all_read(),
     ]
@@ -131,10 +131,10 @@ pub(super) fn no_misses() -> Vec<Case> {
     behind.mark_last(None);
     behind.messages[6].breakpoint = FIVE;
     let mut other_words = behind.clone();
-    other_words.messages[8] = said("user", "in other words");
+    other_words.messages[8] = message("user", "in other words");
     let mut asked_again = openai();
-    asked_again.messages[8] = said("user", &prose("the same in other words", 700));
-    let nothing = |case: Case| case.verdict(Verdict::NothingToRead).finds("first_request");
+    asked_again.messages[8] = message("user", &prose("the same in other words", 700));
+    let nothing = |case: Case| case.verdict(CacheVerdict::NothingToRead).finds("first_request");
     vec![
         nothing(case("the first request", agent(), agent()).first()),
         nothing(case("the first request, cached by itself", openai(), openai()).first()),
@@ -166,11 +166,11 @@ pub(super) fn unknowns() -> Vec<Case> {
     vec![
         case("the previous request was not seen", agent(), agent().next())
             .not_seen()
-            .verdict(Verdict::Unknown)
+            .verdict(CacheVerdict::Unknown)
             .finds("unknown"),
         case("the provider cached nothing of a large request", agent(), agent().next())
             .cached_nothing()
-            .verdict(Verdict::NothingToRead)
+            .verdict(CacheVerdict::NothingToRead)
             .finds("unknown"),
         case(
             "the provider cached nothing, and a clock is not to blame",
@@ -178,24 +178,24 @@ pub(super) fn unknowns() -> Vec<Case> {
             clock("2026-06-05T09:02:00Z").next(),
         )
         .cached_nothing()
-        .verdict(Verdict::NothingToRead)
+        .verdict(CacheVerdict::NothingToRead)
         .finds("unknown"),
         case("not seen, and the provider says why", agent(), agent().next())
             .not_seen()
             .provider_says("tools_changed")
-            .verdict(Verdict::Unknown)
+            .verdict(CacheVerdict::Unknown)
             .finds("tools_changed"),
         case("a provider of which nothing is known", local(), local().next()).finds("unknown"),
         case("nothing is reported and nothing differs", local(), local().next())
             .reads(Reads::NotReported)
-            .verdict(Verdict::NotReported),
+            .verdict(CacheVerdict::NotReported),
         case(
             "nothing is reported and a clock went on",
             clock("2026-06-05T09:00:00Z"),
             clock("2026-06-05T09:02:00Z").next(),
         )
         .reads(Reads::NotReported)
-        .verdict(Verdict::NotReported)
+        .verdict(CacheVerdict::NotReported)
         .finds("clock")
         .at("system:1/runtime"),
     ]

@@ -1,11 +1,11 @@
-//! What somebody changed: tools, layers, trust, model, settings, history.
+//! Misses caused by edits: tools, layers, trust, model, settings, history.
 
 use foreword_prompt::epoch::Reason;
 use foreword_prompt::trust::Trust;
 
-use super::super::{Verdict, Voids};
+use super::super::{CacheVerdict, Invalidates};
 use super::case::{Case, Reads, case};
-use super::script::{Block, Script, prose, said};
+use super::script::{Block, Script, message, prose};
 
 fn edited(edit: impl FnOnce(&mut Script)) -> Script {
     let mut next = Script::agent().next();
@@ -113,9 +113,12 @@ pub(super) fn prompt() -> Vec<Case> {
 pub(super) fn model_and_settings() -> Vec<Case> {
     let agent = Script::agent;
     let on = |model: &str| Script { model: model.to_owned(), ..Script::agent() };
-    let thinking =
-        ("thinking".to_owned(), Voids::Messages, r#"{"type":"enabled","budget_tokens":4000}"#.to_owned());
-    let search = ("web_search".to_owned(), Voids::System, "true".to_owned());
+    let thinking = (
+        "thinking".to_owned(),
+        Invalidates::Messages,
+        r#"{"type":"enabled","budget_tokens":4000}"#.to_owned(),
+    );
+    let search = ("web_search".to_owned(), Invalidates::System, "true".to_owned());
     let any = r#"{"type":"any"}"#.to_owned();
     let gemini = |name: &str| {
         let mut script = on(name);
@@ -148,12 +151,12 @@ pub(super) fn model_and_settings() -> Vec<Case> {
             edited(|now| now.settings[0].2 = any),
         )
         .reads(Reads::Sections(7))
-        .verdict(Verdict::Partial)
+        .verdict(CacheVerdict::Partial)
         .finds("settings_changed")
         .at("setting:tool_choice"),
         case("thinking is switched on", agent(), edited(|now| now.settings.push(thinking)))
             .reads(Reads::Sections(7))
-            .verdict(Verdict::Partial)
+            .verdict(CacheVerdict::Partial)
             .finds("settings_changed")
             .at("setting:thinking"),
         case(
@@ -168,15 +171,16 @@ pub(super) fn model_and_settings() -> Vec<Case> {
 
 pub(super) fn history() -> Vec<Case> {
     let agent = Script::agent;
-    let cut = |now: &mut Script| now.messages[3].text = said("assistant", "[result removed]").text;
-    let summary = said("user", &prose("the summary of all before", 900));
+    let cut = |now: &mut Script| now.messages[3].text = message("assistant", "[result removed]").text;
+    let summary = message("user", &prose("the summary of all before", 900));
     let summarised = |now: &mut Script| drop(now.messages.splice(0..6, [summary.clone()]));
     let all_summarised = |now: &mut Script| drop(now.messages.splice(0..10, [summary.clone()]));
-    let other = |now: &mut Script| now.messages = vec![said("user", "something else")];
+    let other = |now: &mut Script| now.messages = vec![message("user", "something else")];
     let mut openai = Script::on_openai().next();
     openai.messages.drain(0..4);
-    let inserted = |now: &mut Script| now.messages.insert(2, said("user", "<reminder>be brief</reminder>"));
-    let read_prompt = |case: Case| case.reads(Reads::Sections(7)).verdict(Verdict::Partial);
+    let inserted =
+        |now: &mut Script| now.messages.insert(2, message("user", "<reminder>be brief</reminder>"));
+    let read_prompt = |case: Case| case.reads(Reads::Sections(7)).verdict(CacheVerdict::Partial);
     vec![
         read_prompt(case("an old result is taken out", agent(), edited(cut)))
             .finds("history_rewritten")
@@ -193,7 +197,7 @@ pub(super) fn history() -> Vec<Case> {
         .at("message:0"),
         case("the oldest messages are dropped, cached by itself", Script::on_openai(), openai)
             .reads(Reads::Sections(7))
-            .verdict(Verdict::Partial)
+            .verdict(CacheVerdict::Partial)
             .finds("history_rewritten")
             .at("message:0"),
         read_prompt(case(

@@ -1,4 +1,4 @@
-//! Scripted pairs of requests with the cause each of them has, and laws that hold for all.
+//! Scripted pairs of requests with their expected cause, and properties of all shapes.
 
 mod case;
 mod conditions;
@@ -34,12 +34,12 @@ fn all() -> Vec<Case> {
 }
 
 #[test]
-fn of_all_scripted_pairs_none_is_blamed_wrongly() {
+fn scripted_request_pairs_are_diagnosed_correctly() {
     let wrong: Vec<String> = all().iter().filter_map(complaint).collect();
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// What is wrong with what is found for a case.
+/// What is wrong with the diagnosis of a case.
 fn complaint(case: &Case) -> Option<String> {
     let found = case.diagnose();
     let code = found.cause.as_ref().map(Cause::code);
@@ -62,7 +62,9 @@ fn complaint(case: &Case) -> Option<String> {
 
 /// The bytes a diagnosis points at.
 fn value_at(case: &Case, found: &Diagnosis) -> String {
-    let Some(Place { section, layer, bytes: Some((from, to)) }) = &found.place else { return String::new() };
+    let Some(DivergencePoint { section, layer, bytes: Some((from, to)) }) = &found.place else {
+        return String::new();
+    };
     let text = match layer {
         Some(layer) => case.now.clone().layer(layer).clone(),
         None => case.now.text_of(section).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Laws of shapes, over any requests.
+//! Properties of shapes of arbitrary requests.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ impl Texts {
         builder.build()
     }
 
-    /// The text of section number `index`, and where its second layer begins.
+    /// The text of section `index`, and the offset of its second layer.
     fn section(&mut self, index: usize) -> (&mut String, usize) {
         let (tools, blocks) = (self.tools.len(), self.system.len());
         if index < tools {
@@ -64,7 +64,7 @@ impl Texts {
 
 proptest! {
     #[test]
-    fn a_request_and_whatever_extends_it_never_diverge(texts in any_texts(), more in any_texts()) {
+    fn extended_request_never_diverges(texts in any_texts(), more in any_texts()) {
         let shape = texts.shape();
         let mut longer = texts.clone();
         longer.messages.extend(more.messages);
@@ -75,10 +75,10 @@ proptest! {
     }
 
     #[test]
-    fn any_changed_byte_is_found_in_its_section_and_within_64_bytes(
+    fn changed_byte_is_located_within_64_bytes(
         mut texts in any_texts(), section in any::<prop::sample::Index>(), place in any::<prop::sample::Index>()
     ) {
-        // Without breakpoints all of it counts.
+        // Without breakpoints the whole request is compared.
         texts.system.iter_mut().for_each(|(_, _, marked)| *marked = false);
         texts.messages.iter_mut().for_each(|(_, marked)| *marked = false);
         let shape = texts.shape();
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_of_the_text_is_in_a_stored_shape(texts in any_texts()) {
+    fn stored_shape_contains_no_text(texts in any_texts()) {
         let stored = serde_json::to_string(&texts.shape()).unwrap();
         let there: BTreeSet<&[u8]> = stored.as_bytes().windows(8).collect();
         let system = texts.system.iter().map(|(text, _, _)| text);
@@ -112,13 +112,13 @@ proptest! {
     }
 
     #[test]
-    fn a_shape_comes_back_from_where_it_was_stored(texts in any_texts()) {
+    fn stored_shapes_round_trip(texts in any_texts()) {
         let shape = texts.shape();
         prop_assert_eq!(RequestShape::from_stored(&serde_json::to_string(&shape).unwrap()), Some(shape));
     }
 
     #[test]
-    fn what_is_no_stored_shape_is_as_good_as_not_there(text in any::<String>()) {
+    fn invalid_stored_shapes_are_ignored(text in any::<String>()) {
         prop_assert_eq!(RequestShape::from_stored(&text), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Requests with their text, as a test writes them: an agent with tools, layers and a conversation, and the next turn of it.
+//! Test requests with their text: an agent with tools, layers and a conversation, and its next turn.
 
 use std::ops::Range;
 
@@ -9,37 +9,37 @@ pub(super) const KEY: ShapeKey = ShapeKey::from_bytes([42; 32]);
 pub(super) const FIVE: Option<CacheTtl> = Some(CacheTtl::FiveMinutes);
 pub(super) const HOUR: Option<CacheTtl> = Some(CacheTtl::OneHour);
 
-/// A request as it is sent.
+/// A request with its text.
 #[derive(Clone)]
 pub(super) struct Script {
     pub(super) model: String,
     pub(super) tools: Vec<(String, String)>,
-    pub(super) settings: Vec<(String, Voids, String)>,
+    pub(super) settings: Vec<(String, Invalidates, String)>,
     pub(super) system: Vec<Block>,
-    pub(super) messages: Vec<Said>,
+    pub(super) messages: Vec<ScriptMessage>,
 }
 
 #[derive(Clone)]
 pub(super) struct Block {
     pub(super) layers: Vec<(String, String)>,
-    /// Whether it is known where the layers are; a proxy sees only the block.
+    /// Whether the layer ranges are known; a proxy sees only the block.
     pub(super) known: bool,
     pub(super) breakpoint: Option<CacheTtl>,
 }
 
 #[derive(Clone)]
-pub(super) struct Said {
+pub(super) struct ScriptMessage {
     pub(super) role: String,
     pub(super) text: String,
     pub(super) breakpoint: Option<CacheTtl>,
 }
 
-pub(super) fn said(role: &str, text: &str) -> Said {
+pub(super) fn message(role: &str, text: &str) -> ScriptMessage {
     let text = serde_json::json!([{ "type": "text", "text": text }]).to_string();
-    Said { role: role.to_owned(), text, breakpoint: None }
+    ScriptMessage { role: role.to_owned(), text, breakpoint: None }
 }
 
-/// Prose of about so many bytes, of which no 64 are like the others.
+/// Prose of about this many bytes without repeated 64-byte chunks.
 pub(super) fn prose(about: &str, bytes: usize) -> String {
     let mut text = format!("# {about}\n\n");
     let mut number = 1_u32;
@@ -65,7 +65,7 @@ fn tool(name: &str, about: &str) -> (String, String) {
 }
 
 impl Script {
-    /// An agent of ours on a model of Anthropic's: a breakpoint behind each system block and one behind the last message.
+    /// An agent on an Anthropic model: a breakpoint behind each system block and the last message.
     pub(super) fn agent() -> Self {
         let layer = |id: &str, bytes: usize| (id.to_owned(), prose(id, bytes));
         let mut script = Self {
@@ -73,7 +73,11 @@ impl Script {
             tools: ["bash", "edit_file", "grep", "read_file", "web_fetch"]
                 .map(|name| tool(name, "Use it well."))
                 .into(),
-            settings: vec![("tool_choice".to_owned(), Voids::Messages, r#"{"type":"auto"}"#.to_owned())],
+            settings: vec![(
+                "tool_choice".to_owned(),
+                Invalidates::Messages,
+                r#"{"type":"auto"}"#.to_owned(),
+            )],
             system: vec![
                 Block {
                     layers: vec![layer("identity", 6_000), layer("rules", 5_000)],
@@ -89,22 +93,22 @@ impl Script {
             messages: Vec::new(),
         };
         for turn in 0..4 {
-            script.messages.push(said("user", &prose(&format!("question {turn}"), 600)));
-            script.messages.push(said("assistant", &prose(&format!("answer {turn}"), 1_500)));
+            script.messages.push(message("user", &prose(&format!("question {turn}"), 600)));
+            script.messages.push(message("assistant", &prose(&format!("answer {turn}"), 1_500)));
         }
-        script.messages.push(said("user", &prose("question 4", 600)));
+        script.messages.push(message("user", &prose("question 4", 600)));
         script.mark_last(FIVE);
         script
     }
 
-    /// The same on a provider that finds prefixes by itself.
+    /// The same on a provider with automatic caching.
     pub(super) fn on_openai() -> Self {
         let mut script = Self { model: "openai/gpt-4o".to_owned(), ..Self::agent() };
         script.without_breakpoints();
         script
     }
 
-    /// What a client sends through a proxy: blocks without layers, the first of them a header.
+    /// A client's request through a proxy: blocks without layers, the first of them a header.
     pub(super) fn through_a_proxy() -> Self {
         let mut script = Self::agent();
         script.system.iter_mut().for_each(|block| block.known = false);
@@ -114,12 +118,12 @@ impl Script {
         script
     }
 
-    /// The next turn: an answer and a question more, and the last breakpoint moves with them.
+    /// The next turn: one more answer and question, with the last breakpoint moved to the end.
     pub(super) fn next(&self) -> Self {
         let mut next = self.clone();
         let marked = next.messages.last_mut().and_then(|last| last.breakpoint.take());
-        next.messages.push(said("assistant", &prose("the answer", 1_200)));
-        next.messages.push(said("user", &prose("one more question", 500)));
+        next.messages.push(message("assistant", &prose("the answer", 1_200)));
+        next.messages.push(message("user", &prose("one more question", 500)));
         next.mark_last(marked);
         next
     }

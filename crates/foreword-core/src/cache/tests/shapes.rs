@@ -1,4 +1,4 @@
-//! Shapes of our own requests, what is said in words and in JSON, and how long it takes.
+//! Shapes of model requests, diagnoses as text and JSON, and their speed.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn places() -> RequestPlaces {
 }
 
 #[test]
-fn a_request_of_ours_has_its_sections_in_the_order_a_provider_caches_them() {
+fn sections_are_in_cache_order() {
     let shape = shape_of_request(&KEY, &request("2026-06-05"), &places());
     let sections: Vec<_> =
         shape.sections().iter().map(|section| (section.name.code(), section.breakpoint)).collect();
@@ -56,7 +56,7 @@ fn a_request_of_ours_has_its_sections_in_the_order_a_provider_caches_them() {
 }
 
 #[test]
-fn a_look_at_a_request_of_ours_gives_the_bytes_its_shape_was_made_of() {
+fn peek_returns_the_hashed_bytes() {
     let request = request("2026-06-05");
     for section in shape_of_request(&KEY, &request, &places()).sections() {
         let bytes = peek_into_request(&request, &section.name, 0..usize::MAX).unwrap();
@@ -74,13 +74,13 @@ fn shapes_of_different_keys_are_not_compared() {
 }
 
 #[test]
-fn texts_that_were_there_before_share_their_marks_and_the_shape_is_the_same() {
+fn repeated_texts_share_their_chunk_hashes() {
     let key = ChainKey::of(&KEY);
     let long = |word: &str| format!("{word} ").repeat(100);
     let make = |previous: Option<&RequestShape>, said: &[&str], key: &ChainKey| {
         let mut builder = RequestShape::begin(key, "m", previous)
             .tool("tides", &*long("tool"))
-            .settings("thinking", Voids::Messages, "{}")
+            .settings("thinking", Invalidates::Messages, "{}")
             .system_block(&*long("kind"), &[], None);
         for (index, word) in said.iter().enumerate() {
             let text = long(word);
@@ -116,7 +116,7 @@ fn texts_that_were_there_before_share_their_marks_and_the_shape_is_the_same() {
 }
 
 #[test]
-fn layers_that_overlap_or_lie_outside_are_left_out() {
+fn invalid_layer_ranges_are_ignored() {
     let shape = |layers: &[(&str, std::ops::Range<usize>)]| {
         RequestShape::builder(&KEY, "m").system_block("one two three", layers, None).build()
     };
@@ -124,7 +124,7 @@ fn layers_that_overlap_or_lie_outside_are_left_out() {
 }
 
 #[test]
-fn a_diagnosis_has_stable_names_for_programs() {
+fn diagnosis_json_has_stable_names() {
     let script = |time: &str| Script::agent().with_in("runtime", &format!("\nCurrent time: {time}\n"));
     let found = case("", script("2026-06-05T09:00:00Z"), script("2026-06-05T09:02:00Z").next())
         .provider_says("tools_changed")
@@ -145,7 +145,7 @@ fn a_diagnosis_has_stable_names_for_programs() {
             "tokens_rewritten": rewritten,
             "tokens_uncached": null,
             "tokens_read": read,
-            // $2.50 to write a million, $0.20 to read it.
+            // $2.50 to write a million tokens, $0.20 to read them.
             "cost_usd": rewritten as f64 * 2.5 / 1e6,
             "cost_if_hit_usd": rewritten as f64 * 0.2 / 1e6,
             "advice": "move it to the turn context",
@@ -161,7 +161,7 @@ fn a_diagnosis_has_stable_names_for_programs() {
 }
 
 #[test]
-fn sentences_say_what_happened_and_what_to_do() {
+fn diagnosis_text_has_cause_and_advice() {
     let said = |case: super::case::Case| case.diagnose().to_string();
     let agent = Script::agent;
     assert_eq!(
@@ -185,7 +185,7 @@ fn sentences_say_what_happened_and_what_to_do() {
 #[test]
 #[ignore = "measures; only a release build on a quiet machine tells anything"]
 #[expect(clippy::disallowed_methods, reason = "a measurement needs a clock")]
-fn the_fingerprint_of_200_kb_costs_at_most_two_passes_of_blake3() {
+fn fingerprint_of_200_kb_costs_two_blake3_passes_at_most() {
     let mut script = Script::agent();
     while script.shape().sections().iter().map(|section| section.bytes).sum::<usize>() < 200_000 {
         script = script.next();

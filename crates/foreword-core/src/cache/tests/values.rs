@@ -1,6 +1,6 @@
-//! Clocks and random ids, and what only looks like one.
+//! Clocks, random ids, and values that look similar.
 
-use super::super::Verdict;
+use super::super::CacheVerdict;
 use super::case::{Case, Reads, case};
 use super::script::{Script, prose};
 
@@ -28,7 +28,7 @@ pub(super) fn clocks() -> Vec<Case> {
         .at("system:1/runtime")
         .value("2026-06-05T09:02:00Z")
         .reads(Reads::Sections(6))
-        .verdict(Verdict::Partial),
+        .verdict(CacheVerdict::Partial),
         case(
             "a date that grows by a letter at midnight",
             proxy("Thursday, June 4, 2026"),
@@ -43,7 +43,7 @@ pub(super) fn clocks() -> Vec<Case> {
             .at("message:0")
             .value("1780650119877")
             .reads(Reads::Sections(7))
-            .verdict(Verdict::Partial),
+            .verdict(CacheVerdict::Partial),
         case("the time in a tool's description", tool("2026-06-05 09:00"), tool("2026-06-05 09:02").next())
             .finds("clock")
             .at("tool:grep")
@@ -103,7 +103,7 @@ pub(super) fn ids() -> Vec<Case> {
     ]
 }
 
-/// Dates and ids that are there and are not to blame.
+/// Dates and ids that are not the cause.
 pub(super) fn not_to_blame() -> Vec<Case> {
     let dated = |date: &str, words: &str| {
         Script::agent().with_in("project", &format!("\nReviewed {date}. {words} {}", prose("review", 300)))

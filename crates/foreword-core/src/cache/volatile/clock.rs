@@ -1,9 +1,9 @@
-//! Dates and times as programs write them, and whether one of them can have been put there between two requests.
+//! Parses dates and times and checks whether one changed between two requests.
 
 use super::Times;
 
-/// Clocks of two machines, and the time from making a prompt to sending it.
-const SLACK: i64 = 120;
+/// Tolerance for clock skew between two machines and the time from building a prompt to sending it.
+const MAX_CLOCK_SKEW: i64 = 120;
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
@@ -23,38 +23,37 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Words that say that a time of day is the present one.
+/// Words that mark a time of day as the current one.
 const NOW_WORDS: [&[u8]; 6] = [b"time", b"now", b"clock", b"date", b"today", b"as of"];
 
-/// A reading of a clock: the second its display began to show this, as if in UTC, and how far that is off if it says.
-struct Shown {
+/// A clock reading: the second at which the display changed to it, as if in UTC, and the UTC offset if given.
+struct ClockReading {
     second: i64,
     zone: Option<i64>,
 }
 
-/// Where the clock ends that begins at `start`, if there is one and it shows what can only have been put there between
-/// the two requests.
+/// The end of the clock that starts at `start`, if its reading can only have been written between the two requests.
 pub(super) fn at(text: &[u8], start: usize, times: Times) -> Option<usize> {
     let reader = Reader { text, at: start };
-    let unix = || reader.unix().map(|(second, end)| (vec![Shown { second, zone: Some(0) }], end));
+    let unix = || reader.unix().map(|(second, end)| (vec![ClockReading { second, zone: Some(0) }], end));
     let dated = || {
         let (days, after) = reader.dates(times)?;
         let (time, zone, end) = after.time_behind_a_date();
-        Some((days.into_iter().map(|day| Shown { second: day * DAY + time, zone }).collect(), end))
+        Some((days.into_iter().map(|day| ClockReading { second: day * DAY + time, zone }).collect(), end))
     };
     let time = || reader.time_alone(times);
     [unix(), dated(), time()]
         .into_iter()
         .flatten()
-        .find(|(readings, _): &(Vec<Shown>, usize)| readings.iter().any(|shown| shown.is_new(times)))
+        .find(|(readings, _): &(Vec<ClockReading>, usize)| readings.iter().any(|shown| shown.is_new(times)))
         .map(|(_, end)| end)
 }
 
-impl Shown {
-    /// Whether it came up after the previous request and not after this one, wherever the clock may be.
+impl ClockReading {
+    /// Whether the reading falls between the two requests, in any time zone.
     fn is_new(&self, times: Times) -> bool {
-        let from = times.previous.as_micros() / 1_000_000 - SLACK;
-        let to = times.current.as_micros() / 1_000_000 + SLACK;
+        let from = times.previous.as_micros() / 1_000_000 - MAX_CLOCK_SKEW;
+        let to = times.current.as_micros() / 1_000_000 + MAX_CLOCK_SKEW;
         let fits = |zone: i64| (from + 1..=to).contains(&(self.second - zone));
         match self.zone {
             Some(zone) => fits(zone),
@@ -63,7 +62,7 @@ impl Shown {
     }
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     text: &'a [u8],
@@ -79,7 +78,7 @@ impl<'a> Reader<'a> {
         Self { at: self.at + count, ..self }
     }
 
-    /// Past this text, whatever its case.
+    /// Skips this text, ignoring case.
     fn word(self, word: &str) -> Option<Self> {
         let there = self.rest().get(..word.len())?;
         there.eq_ignore_ascii_case(word.as_bytes()).then(|| self.skip(word.len()))
@@ -89,7 +88,7 @@ impl<'a> Reader<'a> {
         words.iter().find_map(|word| self.word(word)).unwrap_or(self)
     }
 
-    /// A number, how many digits it has, and what is behind it.
+    /// A number, its count of digits, and the position after it.
     fn number(self) -> Option<(i64, usize, Self)> {
         let digits = self.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
         let text = std::str::from_utf8(&self.rest()[..digits]).ok()?;
@@ -119,7 +118,7 @@ impl<'a> Reader<'a> {
         Some((second, fraction.map_or(after.at, |(_, _, after)| after.at)))
     }
 
-    /// The days a date may mean, since 1970.
+    /// The days since 1970 that a date can mean.
     fn dates(self, times: Times) -> Option<(Vec<i64>, Self)> {
         let (days, after) = self.numeric_date().or_else(|| self.named_date(times))?;
         (!days.is_empty()).then_some((days, after))
@@ -153,7 +152,7 @@ impl<'a> Reader<'a> {
             }
         };
         let year = after.any_word(&[","]).word(" ").and_then(Self::year);
-        // Without a year it is this one.
+        // Without a year, the current year.
         let this_year =
             i64::from(jiff::Timestamp::from(times.current).to_zoned(jiff::tz::TimeZone::UTC).year());
         let (year, after) = year.unwrap_or((this_year, after));
@@ -170,7 +169,7 @@ impl<'a> Reader<'a> {
         Some((index as i64 + 1, after.word(".").filter(|_| letters == 3).unwrap_or(after)))
     }
 
-    /// Seconds of the day behind a date, if there are any, the zone and the end.
+    /// The seconds of the day after a date, if any, the zone and the end.
     fn time_behind_a_date(self) -> (i64, Option<i64>, usize) {
         let between =
             ["T", " at ", ", ", " "].into_iter().find_map(|between| self.word(between)?.time_of_day());
@@ -183,27 +182,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A time of day without a date, where a word says that it is now.
-    fn time_alone(self, times: Times) -> Option<(Vec<Shown>, usize)> {
+    /// A time of day without a date, if a word marks it as the current time.
+    fn time_alone(self, times: Times) -> Option<(Vec<ClockReading>, usize)> {
         let before = self.text[self.at.saturating_sub(24)..self.at].to_ascii_lowercase();
         let says_now = NOW_WORDS.iter().any(|word| before.windows(word.len()).any(|there| there == *word));
         let (second, after) = self.time_of_day().filter(|_| says_now)?;
         let (zone, end) = after.zone();
         let today = times.current.as_micros().div_euclid(1_000_000 * DAY);
         let days = today - 1..=today + 1;
-        Some((days.map(|day| Shown { second: day * DAY + second, zone }).collect(), end))
+        Some((days.map(|day| ClockReading { second: day * DAY + second, zone }).collect(), end))
     }
 
     fn time_of_day(self) -> Option<(i64, Self)> {
         let (hour, after) = self.short_number()?;
-        let (minute, after) = after
-            .word(":")?
-            .number()
-            .filter(|(value, digits, _)| *digits == 2 && *value < 60)
-            .map(without_digits)?;
-        let seconds =
-            after.word(":").and_then(Self::number).filter(|(value, digits, _)| *digits == 2 && *value < 61);
-        let (second, after) = seconds.map_or((0, after), without_digits);
+        let (minute, after) = after.word(":")?.two_digits(60)?;
+        let seconds = after.word(":").and_then(|after| after.two_digits(61));
+        let (second, after) = seconds.unwrap_or((0, after));
         let fraction = after.word(".").and_then(Self::number);
         let after = fraction.map_or(after, |(_, _, after)| after);
         let half = after.any_word(&[" "]);
@@ -213,6 +207,12 @@ impl<'a> Reader<'a> {
             _ => (hour, after),
         };
         (hour < 24).then_some((hour * HOUR + minute * MINUTE + second, after))
+    }
+
+    /// A number of two digits, less than `limit`.
+    fn two_digits(self, limit: i64) -> Option<(i64, Self)> {
+        let (value, digits, after) = self.number()?;
+        (digits == 2 && value < limit).then_some((value, after))
     }
 
     fn zone(self) -> (Option<i64>, usize) {
@@ -239,11 +239,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn without_digits<'a>((value, _, after): (i64, usize, Reader<'a>)) -> (i64, Reader<'a>) {
-    (value, after)
-}
-
-/// Days since 1970, if there is such a day.
+/// Days since 1970, if the date exists.
 fn day(year: i64, month: i64, date: i64) -> Option<i64> {
     let date =
         jiff::civil::Date::new(year.try_into().ok()?, month.try_into().ok()?, date.try_into().ok()?).ok()?;

@@ -1,24 +1,24 @@
-//! Random ids as programs write them: UUIDs, ULIDs, hexadecimal and mixed letters, numbers behind a word like `seed`.
+//! Detects random ids: UUIDs, ULIDs, hexadecimal or mixed letters, numbers after a word like `seed`.
 
-/// How a random id is written.
+/// The form of a random id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdForm {
-    /// `3f2b8c1e-9d4a-4c6f-8b2e-1a2b3c4d5e6f`, of whichever version.
+    /// `3f2b8c1e-9d4a-4c6f-8b2e-1a2b3c4d5e6f`, any version.
     Uuid,
     /// `01JWZ8N4T2V9Q6K3R5X7Y1B0CD`.
     Ulid,
     /// Hexadecimal digits.
     Hex,
-    /// Letters and digits in no order that makes words.
+    /// Letters and digits that form no words.
     Letters,
-    /// A number, behind a word that says what it is for.
+    /// A number after a word such as `seed`.
     Number,
 }
 
 impl IdForm {
-    /// In words, for a sentence.
+    /// The description used in messages.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::Uuid => "a UUID",
             Self::Ulid => "a ULID",
@@ -29,11 +29,11 @@ impl IdForm {
     }
 }
 
-/// Words in front of a value that make a short one an id too.
+/// Words that mark the following short value as an id.
 const ID_WORDS: [&[u8]; 11] =
     [b"id", b"nonce", b"session", b"request", b"trace", b"seed", b"salt", b"token", b"uuid", b"cch", b"run"];
 
-/// The id that begins at `start`, and where it ends.
+/// The id that starts at `start`, and its end.
 pub(super) fn at(text: &[u8], start: usize) -> Option<(IdForm, usize)> {
     if let Some(end) = uuid(text, start) {
         return Some((IdForm::Uuid, end));
@@ -42,7 +42,7 @@ pub(super) fn at(text: &[u8], start: usize) -> Option<(IdForm, usize)> {
         text[start..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let end = start + length;
     let word = &text[start..end];
-    // `req_…`: what is in front of the line says whose id it is.
+    // For `req_…`, the prefix names the kind of id.
     let body = word.rsplit(|byte| *byte == b'_').next().unwrap_or(word);
     form(body, follows_id_word(&text[..start])).map(|form| (form, end))
 }
@@ -83,12 +83,12 @@ fn is_crockford(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() && !matches!(byte.to_ascii_uppercase(), b'I' | b'L' | b'O' | b'U')
 }
 
-/// How often a letter and a digit stand side by side.
+/// How often a letter and a digit are adjacent.
 fn changes_of_kind(body: &[u8]) -> usize {
     body.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count()
 }
 
-/// Whether a word like `nonce` stands right in front, with at most a few signs between.
+/// Whether a word like `nonce` precedes, with at most a few other characters between.
 fn follows_id_word(before: &[u8]) -> bool {
     let signs = before.iter().rev().take(4).take_while(|byte| !byte.is_ascii_alphanumeric()).count();
     let word_end = before.len() - signs;

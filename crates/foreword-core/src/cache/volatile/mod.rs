@@ -1,51 +1,51 @@
-//! Values that change by themselves: clocks and random ids. Only the text as it is now can be looked at, so a clock has
-//! to show the time of the request, and whatever it is has to be the only thing that changed.
+//! Detects volatile values: clocks and random ids. Only the current text is available, so a clock must show the time of
+//! the request, and the value must be the only change.
 
 mod clock;
 mod id;
 
 use std::ops::Range;
 
-use super::marks::{CHUNK, Differing};
+use super::chunk_hashes::{CHUNK, Differing};
 use crate::timestamp::Timestamp;
 
 pub use id::IdForm;
 
-/// How far around a difference to look: a value may begin before the bytes of it that changed.
+/// How many bytes around a difference to inspect: a value may start before its changed bytes.
 pub(super) const AROUND: usize = CHUNK;
 
-/// A difference of more stretches than this is no value any more.
-const MOST_WINDOWS: usize = 16;
+/// A difference of more chunks than this is not a single value.
+const MAX_WINDOWS: usize = 16;
 
-/// A date may become longer by so much: `May` and `September`, `Friday` and `Wednesday`.
-const CLOCK_GROWS: usize = 10;
+/// By how many bytes a date can grow: `May` and `September`, `Friday` and `Wednesday`.
+const MAX_CLOCK_GROWTH: usize = 10;
 
-/// A number that is drawn by chance may have a digit or two less.
-const ID_GROWS: usize = 2;
+/// By how many digits a random number can grow.
+const MAX_ID_GROWTH: usize = 2;
 
-/// When the requests were sent between which a clock went on.
+/// When the two requests were sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
     pub(super) previous: Timestamp,
     pub(super) current: Timestamp,
 }
 
-/// What a value is.
+/// The kind of a volatile value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueKind {
     Clock,
     Id(IdForm),
 }
 
-/// A value that changes by itself, and where it is.
+/// A volatile value and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) kind: ValueKind,
     pub(super) range: Range<usize>,
 }
 
-/// The value that alone makes the difference, if there is one. `text` begins at byte `start` of what the difference is
-/// counted in.
+/// The volatile value that alone explains the difference, if any. `text` starts at byte `start` of the layer or
+/// section.
 pub(super) fn sole_difference(
     difference: &Differing,
     text: &[u8],
@@ -53,13 +53,13 @@ pub(super) fn sole_difference(
     times: Times,
 ) -> Option<Value> {
     let windows = &difference.windows;
-    if windows.is_empty() || windows.len() > MOST_WINDOWS {
+    if windows.is_empty() || windows.len() > MAX_WINDOWS {
         return None;
     }
     let values: Vec<Value> = scan(&without_escapes(text), times)
         .into_iter()
         .map(|value| Value { range: value.range.start + start..value.range.end + start, ..value })
-        .filter(|value| difference.length_change <= most_growth(value.kind))
+        .filter(|value| difference.length_change <= max_growth(value.kind))
         .collect();
     let within = |window: &Range<usize>, value: &Value| {
         value.range.start < window.end && value.range.end > window.start
@@ -68,19 +68,19 @@ pub(super) fn sole_difference(
         return None;
     }
     let first: Vec<&Value> = values.iter().filter(|value| within(&windows[0], value)).collect();
-    // That a clock shows the time of the request is evidence; of an id nobody knows whether it was there before.
+    // A clock that shows the time of the request is strong evidence; an id may have been there before.
     let clock = first.iter().find(|value| value.kind == ValueKind::Clock);
     clock.or(first.first()).map(|value| (*value).clone())
 }
 
-fn most_growth(kind: ValueKind) -> usize {
+fn max_growth(kind: ValueKind) -> usize {
     match kind {
-        ValueKind::Clock => CLOCK_GROWS,
-        ValueKind::Id(_) => ID_GROWS,
+        ValueKind::Clock => MAX_CLOCK_GROWTH,
+        ValueKind::Id(_) => MAX_ID_GROWTH,
     }
 }
 
-/// All such values of a text, from front to back.
+/// All volatile values of a text, in order.
 fn scan(text: &[u8], times: Times) -> Vec<Value> {
     let mut values = Vec::new();
     let mut at = 0;
@@ -89,7 +89,7 @@ fn scan(text: &[u8], times: Times) -> Vec<Value> {
             at += 1;
             continue;
         }
-        // An id is looked for first: part of it may read like a time.
+        // Ids come first: a part of an id may parse as a time.
         let found = id::at(text, at).map(|(form, end)| (ValueKind::Id(form), end));
         let found = match found {
             Some((ValueKind::Id(IdForm::Number), end)) => Some(
@@ -110,7 +110,7 @@ fn scan(text: &[u8], times: Times) -> Vec<Value> {
     values
 }
 
-/// The text with the escapes of JSON blotted out: the `n` of a line end is no letter of the word behind it.
+/// Replaces JSON escapes with spaces, so that the `n` of a line break is not read as a letter of the next word.
 fn without_escapes(text: &[u8]) -> Vec<u8> {
     let mut plain = text.to_vec();
     let mut at = 0;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_are_read_in_the_ways_people_write_them() {
+    fn clocks_are_parsed_in_common_formats() {
         for clock in [
             "2026-06-05",
             "2026-06-05T00:03:07Z",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_is_not_now_is_no_clock() {
+    fn past_times_are_not_clocks() {
         for text in [
             "Reviewed 2024-03-01.",
             "Valid until 2026-12-31",
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_told_from_words_and_from_clocks() {
+    fn ids_are_distinguished_from_prose_and_clocks() {
         for (text, form, id) in [
             (
                 "id 3f2b8c1e-9d4a-4c6f-8b2e-1a2b3c4d5e6f.",

@@ -1,4 +1,4 @@
-//! Tests of what is learned from answers, and what is not.
+//! Which samples are learned and which are ignored.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn taught(answers: &[(u64, u64)]) -> Calibration {
 }
 
 #[test]
-fn before_any_answer_the_estimate_is_corrected_by_what_the_table_says() {
+fn initial_factor_comes_from_the_table() {
     assert_eq!(estimated().apply(1_234), 1_234);
     let known =
         facts("estimate-v1", "  calibration: { factor: 1.25, source: measured, date: \"2026-11-16\" }\n");
@@ -34,7 +34,7 @@ fn before_any_answer_the_estimate_is_corrected_by_what_the_table_says() {
 }
 
 #[test]
-fn an_exact_tokenizer_is_not_corrected() {
+fn exact_tokenizer_is_not_corrected() {
     for tokenizer in ["o200k_base", "cl100k_base"] {
         let mut calibration = Calibration::of(&facts(tokenizer, ""));
         calibration.learn(10_000, 15_000);
@@ -44,19 +44,19 @@ fn an_exact_tokenizer_is_not_corrected() {
 }
 
 #[test]
-fn a_tiny_request_teaches_nothing() {
+fn tiny_requests_are_ignored() {
     assert_eq!(taught(&[(499, 5_000), (5_000, 499), (0, 0), (10, 20)]), estimated());
 }
 
 #[test]
-fn four_odd_answers_of_nine_change_nothing() {
+fn four_outliers_of_nine_are_ignored() {
     let mut answers = vec![(10_000, 11_000); 5];
     answers.extend([(10_000, 90_000), (10_000, 600), (10_000, 90_000), (10_000, 40_000)]);
     assert_eq!(taught(&answers).apply(1_000), 1_100);
 }
 
 #[test]
-fn what_was_learned_about_one_counter_is_forgotten_with_it() {
+fn samples_are_discarded_with_their_counter() {
     let learned = taught(&[(10_000, 12_000)]);
     let same = Calibration::resumed(&facts("estimate-v1", ""), learned.clone());
     assert_eq!(same, learned);
@@ -79,33 +79,33 @@ fn any_answers() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 proptest! {
     #[test]
-    fn a_correction_is_never_beyond_half_or_double(answers in any_answers(), estimate in 0..10_000_000_usize) {
+    fn correction_is_between_half_and_double(answers in any_answers(), estimate in 0..10_000_000_usize) {
         let corrected = taught(&answers).apply(estimate);
         prop_assert!(corrected >= estimate.div_ceil(2) && corrected <= estimate * 2);
     }
 
     #[test]
-    fn a_larger_estimate_is_never_corrected_to_less(answers in any_answers(), a in 0..1_000_000_usize, b in 0..1_000_000_usize) {
+    fn larger_estimate_is_never_corrected_to_less(answers in any_answers(), a in 0..1_000_000_usize, b in 0..1_000_000_usize) {
         let calibration = taught(&answers);
         prop_assert!(calibration.apply(a.min(b)) <= calibration.apply(a.max(b)));
     }
 
     #[test]
-    fn nine_answers_that_agree_are_believed_whatever_came_before(
+    fn nine_equal_samples_determine_the_factor(
         before in any_answers(), estimate in 500..100_000_u64, thousandths in 1_000..2_000_u64
     ) {
         let reported = estimate * thousandths / 1_000;
         let mut calibration = taught(&before);
-        for _ in 0..REMEMBERED {
+        for _ in 0..MAX_SAMPLES {
             calibration.learn(estimate, reported);
         }
         let corrected = calibration.apply(usize::try_from(estimate).unwrap());
-        // A thousandth of the estimate is what a factor can't tell apart.
+        // Factors have a resolution of one thousandth.
         prop_assert!(corrected.abs_diff(usize::try_from(reported).unwrap()) <= 2 + usize::try_from(estimate).unwrap() / 1_000);
     }
 
     #[test]
-    fn it_stays_between_the_least_and_the_most_it_was_told(
+    fn factor_stays_within_the_samples(
         answers in proptest::collection::vec((500..100_000_u64, 900..1_300_u64), 1..9)
     ) {
         let answers: Vec<_> = answers.into_iter().map(|(estimate, per)| (estimate.max(1_000), estimate.max(1_000) * per / 1_000)).collect();
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn storing_it_between_any_two_answers_changes_nothing(answers in any_answers()) {
+    fn calibration_round_trips_between_samples(answers in any_answers()) {
         let facts = facts("estimate-v1", "");
         let mut stored = Calibration::of(&facts);
         for (estimate, reported) in &answers {

@@ -1,10 +1,10 @@
-//! Tests of the built-in table, of finding models, and of overriding them.
+//! The built-in table, lookup and overrides.
 
-use foreword_prompt::tokens::Counter;
+use foreword_prompt::tokens::Tokenizer;
 
 use super::*;
 use crate::models::{
-    Assumed, Breakpoints, CacheMatch, Factor, KnownFactor, PriceList, Prices, Retention, Tier,
+    Assumed, Breakpoints, CacheMatch, Factor, KnownFactor, PriceList, PriceTier, Prices, Retention,
 };
 use crate::money::Rate;
 
@@ -13,7 +13,7 @@ fn entries(yaml: &str) -> Vec<ModelEntry> {
 }
 
 #[test]
-fn the_built_in_table_is_sound() {
+fn built_in_catalog_is_valid() {
     let catalog = ModelCatalog::from_yaml(BUILT_IN).unwrap();
     assert!(catalog.models.len() >= 30);
     for facts in catalog.iter() {
@@ -35,7 +35,7 @@ fn the_built_in_table_is_sound() {
 }
 
 #[test]
-fn automatic_caches_state_their_retention_and_what_is_assumed() {
+fn automatic_caches_state_retention_and_assumptions() {
     for facts in ModelCatalog::builtin().iter() {
         let is_automatic = matches!(facts.breakpoints, Breakpoints::Automatic | Breakpoints::Either);
         assert_eq!(facts.cache_retention.is_some(), is_automatic, "{}", facts.id);
@@ -94,7 +94,7 @@ fn stating_a_fact_ends_its_being_assumed() {
 }
 
 #[test]
-fn every_provider_the_design_names_has_models_in_the_table() {
+fn every_designed_provider_has_models() {
     let catalog = ModelCatalog::builtin();
     for provider in ["anthropic", "openai", "google", "offline"] {
         assert!(catalog.iter().any(|facts| facts.id.provider() == provider), "{provider}");
@@ -102,7 +102,7 @@ fn every_provider_the_design_names_has_models_in_the_table() {
 }
 
 #[test]
-fn a_model_is_found_by_id_alias_or_edition_and_never_by_a_mere_beginning() {
+fn models_are_found_by_id_alias_or_edition() {
     let catalog = ModelCatalog::builtin();
     for (name, found) in [
         ("openai/gpt-5", Some("openai/gpt-5")),
@@ -113,7 +113,7 @@ fn a_model_is_found_by_id_alias_or_edition_and_never_by_a_mere_beginning() {
         ("anthropic/claude-opus-4-5@20251101", Some("anthropic/claude-opus-4-5")),
         ("gemini/gemini-2.5-pro", Some("google/gemini-2.5-pro")),
         ("gemini/gemini-2.5-pro-latest", Some("google/gemini-2.5-pro")),
-        // Twelve times the price of gpt-5; to take the one for the other would be a costly guess.
+        // Twelve times the price of gpt-5, so a wrong match would be costly.
         ("openai/gpt-5-pro", None),
         ("openai/gpt-5-20250807-mini", None),
         ("openai/gpt", None),
@@ -128,17 +128,17 @@ fn a_model_is_found_by_id_alias_or_edition_and_never_by_a_mere_beginning() {
 }
 
 #[test]
-fn claude_models_before_and_after_the_new_tokenizer_have_different_counters() {
+fn claude_generations_have_different_counters() {
     let catalog = ModelCatalog::builtin();
     let counter = |name| catalog.find(name).map(|facts| facts.tokenizer);
-    assert_eq!(counter("anthropic/claude-opus-4-6"), Some(Counter::Estimate));
-    assert_eq!(counter("anthropic/claude-opus-4-7"), Some(Counter::EstimateClaude));
-    assert_eq!(counter("openai/gpt-4o"), Some(Counter::O200kBase));
-    assert_eq!(counter("openai/gpt-4-turbo"), Some(Counter::Cl100kBase));
+    assert_eq!(counter("anthropic/claude-opus-4-6"), Some(Tokenizer::Estimate));
+    assert_eq!(counter("anthropic/claude-opus-4-7"), Some(Tokenizer::EstimateClaude));
+    assert_eq!(counter("openai/gpt-4o"), Some(Tokenizer::O200kBase));
+    assert_eq!(counter("openai/gpt-4-turbo"), Some(Tokenizer::Cl100kBase));
 }
 
 #[test]
-fn an_entry_changes_what_it_mentions_and_keeps_the_rest() {
+fn entry_overrides_only_its_own_fields() {
     let yaml = "- id: anthropic/claude-haiku-4-5\n  context_window: 50000\n";
     let builtin = ModelCatalog::builtin();
     let before = builtin.find("anthropic/claude-haiku-4-5").unwrap().clone();
@@ -147,9 +147,7 @@ fn an_entry_changes_what_it_mentions_and_keeps_the_rest() {
     assert_eq!(*after, ModelFacts { context_window: Some(50_000), ..before });
 }
 
-#[test]
-fn everything_about_a_known_model_can_be_overridden() {
-    let yaml = "\
+const EVERY_FIELD: &str = "\
 - id: anthropic/claude-haiku-4-5
   aliases: [anthropic/haiku]
   context_window: 1
@@ -174,6 +172,9 @@ fn everything_about_a_known_model_can_be_overridden() {
   source: my contract
   date: \"2026-11-18\"
 ";
+
+#[test]
+fn every_field_of_a_listed_model_can_be_overridden() {
     let rate = |dollars: f64| Rate::per_million(dollars).unwrap();
     let prices = |from: f64| Prices {
         input: rate(from),
@@ -188,7 +189,10 @@ fn everything_about_a_known_model_can_be_overridden() {
         aliases: vec!["anthropic/haiku".parse().unwrap()],
         context_window: Some(1),
         max_output: Some(2),
-        prices: Some(PriceList { base: prices(1.5), tiers: vec![Tier { above: 9, prices: prices(6.5) }] }),
+        prices: Some(PriceList {
+            base: prices(1.5),
+            tiers: vec![PriceTier { above: 9, prices: prices(6.5) }],
+        }),
         min_cacheable: Some(3),
         cache_retention: Some(Retention { min_seconds: 4, max_seconds: Some(5) }),
         cache_step: Some(6),
@@ -197,7 +201,7 @@ fn everything_about_a_known_model_can_be_overridden() {
         assumed: vec![Assumed::MinCacheable, Assumed::CacheStep],
         assumed_from: None,
         breakpoints: Breakpoints::Either,
-        tokenizer: Counter::EstimateClaude,
+        tokenizer: Tokenizer::EstimateClaude,
         calibration: Some(KnownFactor {
             factor: Factor::try_from(1.1).unwrap(),
             source: Some("measured".to_owned()),
@@ -206,12 +210,12 @@ fn everything_about_a_known_model_can_be_overridden() {
         source: Some("my contract".to_owned()),
         date: Some("2026-11-18".to_owned()),
     };
-    let catalog = ModelCatalog::builtin().override_with(entries(yaml)).unwrap();
+    let catalog = ModelCatalog::builtin().override_with(entries(EVERY_FIELD)).unwrap();
     assert_eq!(catalog.find("anthropic/haiku"), Some(&expected));
 }
 
 #[test]
-fn what_was_measured_of_one_counter_does_not_hold_for_another() {
+fn calibration_applies_to_its_own_counter_only() {
     let measured = "- id: a/b\n  tokenizer: estimate-v1\n  calibration: {factor: 1.2}\n";
     let catalog = ModelCatalog::from_yaml(measured).unwrap();
     let factor = |catalog: ModelCatalog, yaml: &str| {
@@ -233,7 +237,7 @@ fn prices_are_replaced_as_a_whole() {
 }
 
 #[test]
-fn a_model_nobody_knew_can_be_taught_and_has_no_price_until_it_is_given_one() {
+fn new_models_have_no_price_by_default() {
     let yaml = "- id: local/quay-7b\n  aliases: [local/quay]\n  tokenizer: estimate\n";
     let catalog = ModelCatalog::builtin().override_with(entries(yaml)).unwrap();
     let facts = catalog.find("local/quay").unwrap();
@@ -242,7 +246,7 @@ fn a_model_nobody_knew_can_be_taught_and_has_no_price_until_it_is_given_one() {
 }
 
 #[test]
-fn a_larger_request_costs_by_its_tier() {
+fn tiered_request_is_priced_by_its_tier() {
     let yaml = "- id: local/quay\n  prices:\n    input: 1\n    output: 2\n    tiers:\n    \
                 - {above: 100, input: 3, output: 4}\n    - {above: 200, input: 5, output: 6}\n";
     let catalog = ModelCatalog::from_yaml(yaml).unwrap();
@@ -252,7 +256,7 @@ fn a_larger_request_costs_by_its_tier() {
 }
 
 #[test]
-fn contradictions_are_refused_with_what_to_do() {
+fn contradictions_are_rejected_with_help() {
     let price = "input: 1, output: 1";
     for (yaml, message) in [
         (
@@ -269,7 +273,7 @@ fn contradictions_are_refused_with_what_to_do() {
             "- id: a/b\n  cache_retention: {min_seconds: 9, max_seconds: 8}\n".to_owned(),
             "the `cache_retention` of `a/b` is out of order: `min_seconds` is above `max_seconds`",
         ),
-        ("- id: a/b\n- id: a/b\n".to_owned(), "`a/b` is there twice: say everything about it in one entry"),
+        ("- id: a/b\n- id: a/b\n".to_owned(), "`a/b` is listed twice: merge the two entries"),
         (
             "- id: a/b\n  aliases: [offline/echo]\n".to_owned(),
             "`offline/echo` is an alias of `a/b` and the name of another model: choose another alias",
@@ -281,11 +285,11 @@ fn contradictions_are_refused_with_what_to_do() {
 }
 
 #[test]
-fn mistakes_in_a_table_are_told_with_their_line() {
+fn table_errors_name_their_line() {
     for (yaml, wanted) in [
-        ("- id: echo\n", "`echo` is no model"),
-        ("- id: a/b\n  prices: {input: -1, output: 1}\n", "`-1` is no price"),
-        ("- id: a/b\n  calibration: {factor: 7}\n", "`7` is no calibration"),
+        ("- id: echo\n", "`echo` is not a valid model id"),
+        ("- id: a/b\n  prices: {input: -1, output: 1}\n", "`-1` is not a valid price"),
+        ("- id: a/b\n  calibration: {factor: 7}\n", "`7` is not a valid calibration"),
         ("- id: a/b\n  retires: soon\n", "`soon` is not a date"),
         ("- id: a/b\n  tokeniser: estimate\n", "tokeniser"),
         ("- id: a/b\n  tokenizer: o200k_bas\n", "did you mean `o200k_base`"),
@@ -296,7 +300,7 @@ fn mistakes_in_a_table_are_told_with_their_line() {
 }
 
 #[test]
-fn a_family_is_known_even_of_a_model_that_is_not() {
+fn unlisted_models_have_a_family() {
     let catalog = ModelCatalog::builtin();
     let family = |name| catalog.family(name).map(|family| family.to_string());
     assert_eq!(family("anthropic/claude-next").as_deref(), Some("anthropic/claude"));
@@ -305,7 +309,7 @@ fn a_family_is_known_even_of_a_model_that_is_not() {
 }
 
 #[test]
-fn the_example_in_the_manual_is_taken_as_it_stands() {
+fn documented_example_is_valid() {
     let manual = include_str!("../../../../../docs/models.md");
     let yaml = manual.split("```yaml\nprices:\n").nth(1).unwrap().split("```").next().unwrap();
     let catalog = ModelCatalog::builtin().override_with(entries(yaml)).unwrap();

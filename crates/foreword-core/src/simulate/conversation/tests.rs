@@ -1,4 +1,4 @@
-//! Whole conversations against bills worked out by hand, and laws that hold for all of them.
+//! Whole conversations against hand-computed costs, and properties of all of them.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::models::ModelCatalog;
 use crate::simulate::Pauses;
 
-/// Models whose prices make sums in the head: a token costs one millionth of a dollar.
+/// Models with simple prices: a token costs one millionth of a dollar.
 static CATALOG: LazyLock<ModelCatalog> = LazyLock::new(|| {
     let table = "
 - {id: a/marked, min_cacheable: 1000, breakpoints: explicit, context_window: 20000,
@@ -22,30 +22,30 @@ static CATALOG: LazyLock<ModelCatalog> = LazyLock::new(|| {
     ModelCatalog::from_yaml(table).unwrap()
 });
 
-fn provider(model: &str, ttl: CacheTtl) -> Provider<'static> {
+fn provider(model: &str, ttl: CacheTtl) -> SimulatedProvider<'static> {
     let facts = CATALOG.find(model).unwrap();
-    Provider { facts, rules: CacheRules::of(facts, None), ttl }
+    SimulatedProvider { facts, rules: CacheModel::of(facts, None), ttl }
 }
 
-fn layer(name: &str, tokens: usize, class: CacheClass, changes: Changes) -> SizedLayer {
+fn layer(name: &str, tokens: usize, class: CacheClass, changes: ChangeTrigger) -> SizedLayer {
     SizedLayer { name: name.to_owned(), tokens, class, changes }
 }
 
-/// 1,000 tokens of tools, a file of 1,000, a clock of 50 and a situation of 500, in each way.
-fn layout(way: Way) -> Layout {
-    let file = layer("soul", 1_000, CacheClass::Agent, Changes::WithFile(0));
-    let clock = layer("clock", 50, CacheClass::None, Changes::EveryMinute);
-    let situation = layer("situation", 500, CacheClass::Conversation, Changes::Never);
-    let memory = layer("MEMORY.md", 300, CacheClass::Agent, Changes::Never);
-    let (system, told) = match way {
-        Way::FreezeThenAppend => (vec![file, situation], vec![clock]),
-        Way::RebuildEachTurn => (vec![file, clock, situation], vec![]),
-        Way::InjectEverything => (vec![situation, file, memory, clock], vec![]),
+/// 1,000 tokens of tools, a file of 1,000, a clock of 50 and a situation of 500, for each strategy.
+fn layout(way: SendStrategy) -> Layout {
+    let file = layer("soul", 1_000, CacheClass::Agent, ChangeTrigger::WithFile(0));
+    let clock = layer("clock", 50, CacheClass::None, ChangeTrigger::EveryMinute);
+    let situation = layer("situation", 500, CacheClass::Conversation, ChangeTrigger::Never);
+    let memory = layer("MEMORY.md", 300, CacheClass::Agent, ChangeTrigger::Never);
+    let (system, announced) = match way {
+        SendStrategy::FreezeThenAppend => (vec![file, situation], vec![clock]),
+        SendStrategy::RebuildEachTurn => (vec![file, clock, situation], vec![]),
+        SendStrategy::InjectEverything => (vec![situation, file, memory, clock], vec![]),
     };
-    Layout { way, tools: 1_000, system, told, files: 1 }
+    Layout { way, tools: 1_000, system, announced, files: 1 }
 }
 
-/// Three turns a minute apart: 100 tokens are asked, 200 are answered.
+/// Three turns a minute apart: questions of 100 tokens, answers of 200.
 fn short() -> Scenario {
     Scenario {
         turns: 3,
@@ -57,33 +57,33 @@ fn short() -> Scenario {
     }
 }
 
-fn bill(way: Way, scenario: &Scenario, model: &str) -> Bill {
+fn bill(way: SendStrategy, scenario: &Scenario, model: &str) -> Bill {
     simulate(&layout(way), scenario, provider(model, CacheTtl::FiveMinutes)).unwrap().bill
 }
 
-/// What a conversation costs, in millionths of a dollar.
-fn check(model: &str, scenario: &Scenario, expected: [(Way, f64); 3]) {
+/// The cost of a conversation, in millionths of a dollar.
+fn check(model: &str, scenario: &Scenario, expected: [(SendStrategy, f64); 3]) {
     for (way, millionths) in expected {
         let cost = bill(way, scenario, model).cost.known().unwrap();
         assert_eq!(cost.picodollars() as f64 / 1e6, millionths, "{model} {way:?}");
     }
 }
 
-use Way::{FreezeThenAppend as Freeze, InjectEverything as Inject, RebuildEachTurn as Rebuild};
+use SendStrategy::{FreezeThenAppend as Freeze, InjectEverything as Inject, RebuildEachTurn as Rebuild};
 
 #[test]
-fn three_turns_under_explicit_marks_cost_what_the_hand_computes() {
+fn explicit_cache_matches_hand_computed_costs() {
     // Freeze: 2,500 of head; a message is 150 with the clock, an answer 200.
     //   turn 1: 2,650 written × 1.25                    = 3,312.5
     //   turn 2: 2,650 read × 0.1 + 350 written × 1.25   =   702.5
     //   turn 3: 3,000 read × 0.1 + 350 written × 1.25   =   737.5
     //   answers: 3 × 200 × 5                            = 3,000.0    together 7,752.5
-    // Rebuilt: 2,550 of head, of which 2,000 stand before the clock. Cheapest with a mark behind those alone.
+    // Rebuilt: 2,550 of head, 2,000 of them before the clock. Cheapest with a breakpoint after those alone.
     //   turn 1: 2,000 written × 1.25 +   650            = 3,150.0
     //   turn 2: 2,000 read × 0.1     +   950            = 1,150.0
     //   turn 3: 2,000 read × 0.1     + 1,250            = 1,450.0
     //   answers                                           3,000.0    together 8,750.0
-    // Injected: 2,850 of head, one text behind the tools, so that only these stay: 1,000 written, then read.
+    // Injected: 2,850 of head, one text after the tools, so that only the tools stay cached.
     //   turn 1: 1,000 × 1.25 + 1,950                    = 3,200.0
     //   turn 2: 1,000 × 0.1  + 2,250                    = 2,350.0
     //   turn 3: 1,000 × 0.1  + 2,550                    = 2,650.0
@@ -92,8 +92,8 @@ fn three_turns_under_explicit_marks_cost_what_the_hand_computes() {
 }
 
 #[test]
-fn three_turns_under_an_automatic_cache_cost_what_the_hand_computes() {
-    // Read in steps of 128 from 1,024 on, at half the price; nothing for writing.
+fn automatic_cache_matches_hand_computed_costs() {
+    // Reads in steps of 128 from 1,024 on, at half the price; writes are free.
     // Freeze: 2,650; then 2,560 of 3,000 read: 1,280 + 440; then 2,944 of 3,350 read: 1,472 + 406; answers 2,400.
     // Rebuilt: 2,650; then 1,920 read of 2,950: 960 + 1,030; then of 3,250: 960 + 1,330; answers 2,400.
     // Injected: the text is the same up to the clock, 2,800 tokens, of which 2,688 are read: of 2,950 first, then 3,250
@@ -102,8 +102,9 @@ fn three_turns_under_an_automatic_cache_cost_what_the_hand_computes() {
 }
 
 #[test]
-fn three_turns_under_marks_and_an_end_the_provider_marks_cost_what_the_hand_computes() {
-    // All that is not read is written, as the end is always marked. Freeze: as under explicit marks, answers at 4.
+fn either_cache_matches_hand_computed_costs() {
+    // Everything that is not read is written, as the end is always marked. Freeze: as with explicit breakpoints, output
+    // at 4.
     //   3,312.5 + 702.5 + 737.5 + 2,400
     // Rebuilt: 2,650 × 1.25 = 3,312.5; 2,000 × 0.1 + 950 × 1.25 = 1,387.5; 200 + 1,250 × 1.25 = 1,762.5; 2,400
     // Injected: the tools alone are below the minimum, so all of it is written each time:
@@ -112,7 +113,7 @@ fn three_turns_under_marks_and_an_end_the_provider_marks_cost_what_the_hand_comp
 }
 
 #[test]
-fn within_a_turn_the_calls_of_tools_read_what_the_turn_began_with() {
+fn tool_rounds_read_the_start_of_the_turn() {
     // One turn, one call of a tool: 60 are called, 400 come back. Freeze:
     //   call 1: 2,650 written × 1.25 = 3,312.5, 60 × 5 = 300
     //   call 2: 2,650 read × 0.1 = 265, 460 written × 1.25 = 575, 200 × 5 = 1,000        together 5,452.5
@@ -124,7 +125,7 @@ fn within_a_turn_the_calls_of_tools_read_what_the_turn_began_with() {
 }
 
 #[test]
-fn a_cache_that_has_run_out_is_written_again_and_an_hour_costs_more_to_write_and_lasts() {
+fn expired_cache_is_written_again() {
     let slow = Scenario { pauses: Pauses::every(600), ..short() };
     // 2,650, 3,000 and 3,350 written × 1.25 = 11,250; answers 3,000.
     let cost = |ttl| {
@@ -137,7 +138,7 @@ fn a_cache_that_has_run_out_is_written_again_and_an_hour_costs_more_to_write_and
 }
 
 #[test]
-fn an_edited_file_is_a_note_to_a_frozen_prompt_and_another_prompt_when_it_is_rebuilt() {
+fn edit_is_a_note_or_a_new_prompt() {
     let edited = Scenario { turns: 4, edit_every: Some(2), ..short() };
     let plain = Scenario { turns: 4, ..short() };
     let (with, without) = (bill(Freeze, &edited, "a/marked"), bill(Freeze, &plain, "a/marked"));
@@ -146,12 +147,12 @@ fn an_edited_file_is_a_note_to_a_frozen_prompt_and_another_prompt_when_it_is_reb
     assert_eq!(with.usage.cache_write - without.usage.cache_write, 1_020);
     assert_eq!(with.usage.cache_read - without.usage.cache_read, 1_020);
     let rebuilt = bill(Rebuild, &edited, "a/marked");
-    // Only the tools were the same before the third turn: 1,000 less are read.
+    // Only the tools were unchanged before the third turn: 1,000 fewer are read.
     assert_eq!(bill(Rebuild, &plain, "a/marked").usage.cache_read - rebuilt.usage.cache_read, 1_000);
 }
 
 #[test]
-fn an_edit_while_the_cache_is_cold_is_folded_in_and_costs_no_note() {
+fn edit_with_cold_cache_needs_no_note() {
     let night = Pauses::every(60).with_a_night_every(Some(2));
     let edited = Scenario { turns: 4, edit_every: Some(2), pauses: night.clone(), ..short() };
     let plain = Scenario { edit_every: None, ..edited.clone() };
@@ -161,11 +162,11 @@ fn an_edit_while_the_cache_is_cold_is_folded_in_and_costs_no_note() {
 }
 
 #[test]
-fn a_conversation_that_grows_too_long_is_summed_up_in_every_way_and_goes_on() {
+fn every_strategy_compacts_long_conversations() {
     let long = Scenario { turns: 60, compact_above: Some(16_000), summary: 500, ..short() };
-    for way in Way::ALL {
+    for way in SendStrategy::ALL {
         let bill = bill(way, &long, "a/marked");
-        // Each turn adds 300 or 350 tokens to about 13,000 that there is room for.
+        // Each turn adds 300 or 350 tokens; there is room for about 13,000.
         assert_eq!(bill.summaries, 1, "{way:?}");
         assert_eq!(bill.calls, 61);
         assert_eq!(bill.turns.len(), 60);
@@ -175,31 +176,31 @@ fn a_conversation_that_grows_too_long_is_summed_up_in_every_way_and_goes_on() {
         &Scenario { compact_above: None, ..long },
         provider("a/marked", CacheTtl::default()),
     );
-    assert_eq!(error.unwrap_err().to_string(), "turn 51 weighs 20150 tokens, and the model takes 20000");
+    assert_eq!(error.unwrap_err().to_string(), "turn 51 has 20150 tokens, and the context window is 20000");
 }
 
 #[test]
-fn every_token_is_written_once_however_many_calls_of_tools_there_are() {
+fn every_token_is_written_once() {
     let busy = Scenario { turns: 2, tool_rounds: 60, tool_call: 10, tool_result: 40, ..short() };
     let bill = bill(Freeze, &busy, "a/marked");
-    // All but the last answer, which no request holds.
+    // All but the last answer, which is in no request.
     let held = 2_500 + 2 * (150 + 60 * 50) + 200;
     assert_eq!(bill.usage.cache_write, held);
     assert_eq!(bill.usage.input, 0);
 }
 
 #[test]
-fn a_clock_that_stands_still_between_two_turns_is_told_once_and_spoils_no_cache() {
+fn unchanged_clock_is_sent_once() {
     let quick = Scenario { pauses: Pauses::every(0), ..short() };
     assert_eq!(bill(Rebuild, &quick, "a/marked").prompts, 1);
     assert_eq!(bill(Rebuild, &short(), "a/marked").prompts, 3);
-    // 50 tokens of clock are told once, not three times.
+    // 50 tokens of clock are sent once, not three times.
     assert_eq!(bill(Freeze, &quick, "a/marked").usage.cache_write, 2_650 + 300 + 300);
 }
 
 #[test]
-fn what_has_no_price_is_unknown_and_never_nothing() {
-    for way in Way::ALL {
+fn unknown_price_is_never_zero() {
+    for way in SendStrategy::ALL {
         let bill = bill(way, &short(), "u/unknown");
         assert_eq!(bill.cost, Price::Unknown);
         assert_eq!(bill.times(&bill), None);
@@ -207,23 +208,23 @@ fn what_has_no_price_is_unknown_and_never_nothing() {
 }
 
 #[test]
-fn where_the_turns_context_stands_in_the_system_prompt_the_history_is_written_anew() {
+fn turn_context_in_system_invalidates_history() {
     let mut in_system = layout(Freeze);
-    let clock = in_system.told.remove(0);
+    let clock = in_system.announced.remove(0);
     in_system.system.push(clock);
     let simulated = simulate(&in_system, &short(), provider("a/marked", CacheTtl::FiveMinutes)).unwrap();
     assert_eq!(simulated.bill.prompts, 3);
-    // The frozen 2,500 are read twice, and nothing behind the clock.
+    // The frozen 2,500 are read twice, and nothing after the clock.
     assert_eq!(simulated.bill.usage.cache_read, 5_000);
 }
 
 fn any_layouts() -> impl Strategy<Value = [Layout; 3]> {
     let sizes = (0..3_000_usize, 1_100..8_000_usize, 0..1_500_usize, 20..120_usize, 0..4_000_usize);
     sizes.prop_map(|(tools, soul, situation, clock, memory)| {
-        Way::ALL.map(|way| {
+        SendStrategy::ALL.map(|way| {
             let mut layout = layout(way);
             layout.tools = tools;
-            for layer in layout.system.iter_mut().chain(&mut layout.told) {
+            for layer in layout.system.iter_mut().chain(&mut layout.announced) {
                 layer.tokens = match layer.name.as_str() {
                     "soul" => soul,
                     "situation" => situation,
@@ -250,18 +251,18 @@ fn any_scenario() -> impl Strategy<Value = Scenario> {
 }
 
 proptest! {
-    // A case is some hundred requests, in several ways.
+    // A case is several hundred requests, with several strategies.
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn within_its_time_and_without_edits_freezing_costs_no_more_than_rebuilding(
+    fn freezing_costs_no_more_than_rebuilding_without_edits(
         layouts in any_layouts(), scenario in any_scenario(), pause in 60..=300_u64, turns in 10..60_usize
     ) {
         let scenario = Scenario { pauses: Pauses::every(pause), turns, edit_every: None, ..scenario };
         for model in ["a/marked", "o/automatic", "o/either"] {
             let mut facts = CATALOG.find(model).unwrap().clone();
             facts.context_window = None;
-            let provider = Provider { facts: &facts, ..provider(model, CacheTtl::FiveMinutes) };
+            let provider = SimulatedProvider { facts: &facts, ..provider(model, CacheTtl::FiveMinutes) };
             let [freeze, rebuild, inject] =
                 layouts.each_ref().map(|layout| simulate(layout, &scenario, provider).unwrap().bill.cost.known());
             prop_assert!(freeze <= rebuild, "{model}: {freeze:?} {rebuild:?}");
@@ -270,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn a_bill_counts_every_token_once_and_its_parts_and_turns_add_up(layouts in any_layouts(), scenario in any_scenario()) {
+    fn cost_parts_and_turns_add_up(layouts in any_layouts(), scenario in any_scenario()) {
         let scenario = Scenario { compact_above: Some(15_000), ..scenario };
         for (layout, model) in layouts.iter().flat_map(|layout| CATALOG.iter().map(move |facts| (layout, facts))) {
             let model = model.id.as_str();
@@ -289,7 +290,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_conversation_has_the_same_bill(layouts in any_layouts(), scenario in any_scenario()) {
+    fn simulation_is_deterministic(layouts in any_layouts(), scenario in any_scenario()) {
         let run = || simulate(&layouts[1], &scenario, provider("o/either", CacheTtl::FiveMinutes));
         prop_assert_eq!(run(), run());
     }

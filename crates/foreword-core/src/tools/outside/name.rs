@@ -1,18 +1,18 @@
-//! The name a model calls a tool from elsewhere by: the server's, two underscores, the tool's. Providers take 64 characters of
-//! letters, digits, `_` and `-`; whatever else a server calls its tools is mapped, always in the same way.
+//! The names of external tools for the model: server, two underscores, tool. Providers accept 64 characters of letters,
+//! digits, `_` and `-`; other names are mapped deterministically.
 
 use foreword_prompt::text::ContentHash;
 
-/// What stands between the server's name and the tool's.
+/// The separator between the server's name and the tool's.
 pub const SEPARATOR: &str = "__";
-/// The longest name a provider takes.
-const LONGEST: usize = 64;
-/// The longest name of a server.
-const LONGEST_SERVER: usize = 20;
-/// How much of a hash tells mapped names apart.
+/// The maximum length of a tool name.
+const MAX_NAME_CHARS: usize = 64;
+/// The maximum length of a server name.
+const MAX_SERVER_NAME_CHARS: usize = 20;
+/// The length of the hash that distinguishes mapped names.
 const HASH_CHARS: usize = 8;
 
-/// Whether `name` can be a server's: up to twenty of `a` to `z`, `0` to `9` and `-`.
+/// Whether `name` is a valid server name: up to twenty of `a` to `z`, `0` to `9` and `-`.
 ///
 /// ```
 /// use foreword_core::tools::outside::is_server_name;
@@ -21,10 +21,10 @@ const HASH_CHARS: usize = 8;
 #[must_use]
 pub fn is_server_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !name.is_empty() && name.len() <= LONGEST_SERVER && name.bytes().all(plain)
+    !name.is_empty() && name.len() <= MAX_SERVER_NAME_CHARS && name.bytes().all(plain)
 }
 
-/// What a model calls the tool `tool` of `server`; `None` if it has no name.
+/// The model's name for the tool `tool` of `server`; `None` if it is empty.
 ///
 /// ```
 /// use foreword_core::tools::outside::outside_name;
@@ -38,12 +38,12 @@ pub fn outside_name(server: &str, tool: &str) -> Option<String> {
     if tool.trim().is_empty() {
         return None;
     }
-    let room = LONGEST.saturating_sub(server.len() + SEPARATOR.len());
+    let room = MAX_NAME_CHARS.saturating_sub(server.len() + SEPARATOR.len());
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if tool.len() <= room && tool.chars().all(is_plain) {
         return Some(format!("{server}{SEPARATOR}{tool}"));
     }
-    // Two names that differ only in what is replaced or cut stay two names.
+    // The hash keeps names distinct that differ only in replaced or truncated characters.
     let hash: String =
         ContentHash::of(tool).to_string().chars().filter(char::is_ascii_alphanumeric).collect();
     let hash = &hash[hash.len().saturating_sub(HASH_CHARS)..];
@@ -60,20 +60,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_name_is_one_that_providers_take(server in "[a-z0-9-]{1,20}", tool in "(\\PC|[a-z]|\n){0,120}") {
+        fn mapped_names_are_valid(server in "[a-z0-9-]{1,20}", tool in "(\\PC|[a-z]|\n){0,120}") {
             let Some(name) = outside_name(&server, &tool) else {
                 prop_assert!(tool.trim().is_empty());
                 return Ok(());
             };
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-            prop_assert!(name.len() <= LONGEST && name.chars().all(plain), "{}", name);
+            prop_assert!(name.len() <= MAX_NAME_CHARS && name.chars().all(plain), "{}", name);
             let prefix = format!("{server}__");
             prop_assert!(name.starts_with(&prefix));
         }
     }
 
     #[test]
-    fn names_that_differ_where_they_are_cut_or_replaced_stay_different() {
+    fn mapped_names_stay_distinct() {
         let long = "x".repeat(100);
         let names =
             ["a b", "a!b", &format!("{long}1"), &format!("{long}2")].map(|name| outside_name("s", name));

@@ -1,4 +1,4 @@
-//! The laws of taking in tools from elsewhere, whatever a server sends.
+//! Properties of accepted tools, for any input from a server.
 
 use std::collections::BTreeMap;
 
@@ -74,9 +74,9 @@ fn any_schema() -> impl Strategy<Value = Value> {
     prop_oneof![2 => object, 1 => any_json()]
 }
 
-fn any_offer() -> impl Strategy<Value = Offer> {
+fn any_offer() -> impl Strategy<Value = OfferedTool> {
     let name = prop_oneof![3 => "[a-c]{1,2}", 1 => hostile()];
-    (name, prop::option::of(hostile()), any_schema()).prop_map(|(name, description, schema)| Offer {
+    (name, prop::option::of(hostile()), any_schema()).prop_map(|(name, description, schema)| OfferedTool {
         name,
         description,
         schema,
@@ -95,8 +95,8 @@ fn betrays_itself(text: &str) -> bool {
 
 proptest! {
     #[test]
-    fn whatever_is_offered_what_a_model_reads_is_bounded_clean_and_valid(offers in prop::collection::vec(any_offer(), 0..6)) {
-        let taken = take_in("server", &offers, &rules());
+    fn offered_tools_are_bounded_sanitized_and_valid(offers in prop::collection::vec(any_offer(), 0..6)) {
+        let taken = accept_tools("server", &offers, &rules());
         prop_assert!(taken.tools.len() <= 4);
         for tool in &taken.tools {
             let spec = &tool.spec;
@@ -109,14 +109,14 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_the_offers_makes_no_difference(mut offers in prop::collection::vec(any_offer(), 0..6)) {
-        let taken = take_in("server", &offers, &rules());
+    fn order_of_offered_tools_does_not_matter(mut offers in prop::collection::vec(any_offer(), 0..6)) {
+        let taken = accept_tools("server", &offers, &rules());
         offers.reverse();
-        prop_assert_eq!(take_in("server", &offers, &rules()), taken);
+        prop_assert_eq!(accept_tools("server", &offers, &rules()), taken);
     }
 
     #[test]
-    fn a_schema_that_was_reduced_stays_as_it_is(offered in any_schema()) {
+    fn reduction_is_idempotent(offered in any_schema()) {
         let Ok(once) = schema::reduced(&offered) else { return Ok(()) };
         prop_assert_eq!(schema::reduced(&once).map(|twice| twice.to_string()), Ok(once.to_string()));
     }

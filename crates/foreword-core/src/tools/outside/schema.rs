@@ -1,25 +1,25 @@
-//! A JSON Schema from elsewhere, reduced to what a model needs to fill it in: known keywords, words on one line, keys in order.
-//! What can't be reduced without saying something else is refused, and the tool is left out.
+//! Reduces an external JSON Schema to known keywords, single-line text and sorted keys. A schema that cannot be reduced
+//! without changing its meaning is rejected, and so is its tool.
 
 use foreword_prompt::tool::{Parameter, ParameterKind};
 use foreword_prompt::untrusted::preview;
 use serde_json::{Map, Value, json};
 
-/// The most bytes of a schema.
+/// The maximum size of a reduced schema, in bytes.
 pub const MAX_SCHEMA_BYTES: usize = 16 * 1024;
-/// How deep one may be nested.
+/// The maximum nesting depth.
 pub const MAX_SCHEMA_DEPTH: usize = 8;
-/// How much is looked at at all.
+/// The maximum size of an offered schema, in bytes.
 const MAX_OFFERED_BYTES: usize = 512 * 1024;
-/// How much of a parameter's description a model reads, in characters.
+/// The maximum length of a parameter's description, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 200;
-/// The longest name, word to choose, pattern or format.
+/// The maximum length of a name, enum value, pattern or format.
 const MAX_WORD_CHARS: usize = 200;
 
-/// Why a tool can't be taken in.
+/// Why a tool is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
-    /// It is called nothing.
+pub enum InvalidTool {
+    /// It has no name.
     #[error("it has no name")]
     NoName,
     /// Its schema is too long.
@@ -28,40 +28,40 @@ pub enum Unusable {
     /// Its schema is nested too deep.
     #[error("its schema is nested more than {MAX_SCHEMA_DEPTH} deep")]
     TooDeep,
-    /// Its schema describes something else than named arguments.
+    /// Its schema is not an object schema.
     #[error("its schema is not that of an object")]
     NoObject,
-    /// Its schema refers to something that is not in it.
+    /// Its schema has a reference to something outside of it.
     #[error("its schema refers to something outside of itself")]
     Reference,
-    /// A parameter that every call must give has a name nobody can write.
+    /// A required parameter has a name that cannot be shown.
     #[error("a parameter it needs has a name that can't be shown")]
     ParameterName,
 }
 
-/// What becomes of the value of a keyword.
+/// The kind of a keyword's value.
 enum Keyword {
-    /// A schema, or a yes or no.
+    /// A schema or a boolean.
     Schema,
-    /// Several schemas in a list.
+    /// An array of schemas.
     Schemas,
-    /// Several schemas by name.
+    /// Schemas by name.
     Named,
-    /// One word or a list of words from a fixed set.
+    /// A type name or an array of them.
     Type,
     /// A number.
     Number,
-    /// Yes or no.
+    /// A boolean.
     Flag,
-    /// A short text that must stay as it is.
+    /// A short string, kept verbatim.
     Word,
-    /// A value that must stay as it is.
+    /// A value, kept verbatim.
     Literal,
-    /// A list of such values.
+    /// An array of such values.
     Literals,
     /// Text for the model.
     Description,
-    /// Names of properties.
+    /// Property names.
     Names,
     /// A reference into `$defs`.
     Reference,
@@ -86,17 +86,19 @@ fn keyword(name: &str) -> Option<Keyword> {
     })
 }
 
-/// The schema of a tool's arguments, reduced. Reducing it again changes nothing.
-pub(super) fn reduced(offered: &Value) -> Result<Value, Unusable> {
+/// Reduces the schema of a tool's arguments. Idempotent.
+pub(super) fn reduced(offered: &Value) -> Result<Value, InvalidTool> {
     if offered.to_string().len() > MAX_OFFERED_BYTES {
-        return Err(Unusable::TooLong);
+        return Err(InvalidTool::TooLong);
     }
-    let Value::Object(offered) = resolved(offered) else { return Err(Unusable::NoObject) };
+    let Value::Object(offered) = resolved(offered) else { return Err(InvalidTool::NoObject) };
     if offered.get("type").is_some_and(|kind| kind != "object") {
-        return Err(Unusable::NoObject);
+        return Err(InvalidTool::NoObject);
     }
-    let Value::Object(mut root) = schema(&Value::Object(offered), 0)? else { return Err(Unusable::NoObject) };
-    // What a tool takes is always an object of named values; providers refuse anything else at this place.
+    let Value::Object(mut root) = schema(&Value::Object(offered), 0)? else {
+        return Err(InvalidTool::NoObject);
+    };
+    // Arguments are always an object; providers reject anything else at the top level.
     root.retain(|key, _| {
         matches!(key.as_str(), "properties" | "required" | "additionalProperties" | "$defs")
     });
@@ -105,15 +107,15 @@ pub(super) fn reduced(offered: &Value) -> Result<Value, Unusable> {
     let root = sorted(Value::Object(root));
     let text = root.to_string();
     if text.len() > MAX_SCHEMA_BYTES {
-        return Err(Unusable::TooLong);
+        return Err(InvalidTool::TooLong);
     }
     if !refers_to_itself(&root, &root) {
-        return Err(Unusable::Reference);
+        return Err(InvalidTool::Reference);
     }
     Ok(root)
 }
 
-/// A schema that is nothing but a reference to a part of itself is that part.
+/// Resolves a schema that is only a reference to one of its definitions.
 fn resolved(offered: &Value) -> Value {
     let part = offered.get("$ref").and_then(Value::as_str).and_then(definition_name).and_then(|name| {
         let definitions = offered.get("$defs").or_else(|| offered.get("definitions"))?;
@@ -123,15 +125,15 @@ fn resolved(offered: &Value) -> Value {
     });
     match part {
         Some(part) => part,
-        // A tool that says nothing of what it takes takes nothing in particular.
+        // A tool without a schema accepts any object.
         None if offered.is_null() => json!({}),
         None => offered.clone(),
     }
 }
 
-fn schema(offered: &Value, depth: usize) -> Result<Value, Unusable> {
+fn schema(offered: &Value, depth: usize) -> Result<Value, InvalidTool> {
     if depth > MAX_SCHEMA_DEPTH {
-        return Err(Unusable::TooDeep);
+        return Err(InvalidTool::TooDeep);
     }
     let offered = match offered {
         Value::Bool(any) => return Ok(Value::Bool(*any)),
@@ -150,7 +152,7 @@ fn schema(offered: &Value, depth: usize) -> Result<Value, Unusable> {
     Ok(Value::Object(kept))
 }
 
-fn kept_value(keyword: &Keyword, value: &Value, depth: usize) -> Result<Option<Value>, Unusable> {
+fn kept_value(keyword: &Keyword, value: &Value, depth: usize) -> Result<Option<Value>, InvalidTool> {
     Ok(match (keyword, value) {
         (Keyword::Schema, Value::Object(_) | Value::Bool(_)) => Some(schema(value, depth + 1)?),
         (Keyword::Schemas, Value::Array(all)) if !all.is_empty() => {
@@ -177,10 +179,10 @@ fn kept_value(keyword: &Keyword, value: &Value, depth: usize) -> Result<Option<V
         }
         (Keyword::Names, Value::Array(names)) => Some(kept_names(names)),
         (Keyword::Reference, Value::String(path)) => {
-            let name = definition_name(path).filter(|name| is_plain(name)).ok_or(Unusable::Reference)?;
+            let name = definition_name(path).filter(|name| is_plain(name)).ok_or(InvalidTool::Reference)?;
             Some(format!("#/$defs/{name}").into())
         }
-        (Keyword::Reference, _) => return Err(Unusable::Reference),
+        (Keyword::Reference, _) => return Err(InvalidTool::Reference),
         _ => None,
     })
 }
@@ -204,11 +206,11 @@ fn kept_names(names: &[Value]) -> Value {
     kept.into()
 }
 
-/// Sees to it that what is required is described, if only as anything.
-fn require_known(kept: &mut Map<String, Value>, offered: &Map<String, Value>) -> Result<(), Unusable> {
+/// Adds an empty schema for required properties without one.
+fn require_known(kept: &mut Map<String, Value>, offered: &Map<String, Value>) -> Result<(), InvalidTool> {
     let Some(Value::Array(names)) = offered.get("required") else { return Ok(()) };
     if !names.iter().all(|name| name.as_str().is_some_and(is_plain)) {
-        return Err(Unusable::ParameterName);
+        return Err(InvalidTool::ParameterName);
     }
     if let Some(Value::Object(properties)) = kept.get_mut("properties") {
         for name in names
@@ -226,12 +228,12 @@ fn require_known(kept: &mut Map<String, Value>, offered: &Map<String, Value>) ->
     Ok(())
 }
 
-/// Whether a text can stay as it is: short, on one line, and nothing that a model could take for ours.
+/// Whether a text can be kept verbatim: short, on one line, and free of characters that could mislead a model.
 fn is_plain(text: &str) -> bool {
     !text.is_empty() && preview(text, MAX_WORD_CHARS).as_str() == text
 }
 
-/// Whether a value can: what a parameter may be or usually is.
+/// Whether a value can be kept verbatim.
 fn is_literal(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
@@ -263,7 +265,7 @@ fn refers_to_itself(part: &Value, root: &Value) -> bool {
     }
 }
 
-/// The same with all keys in order, whatever kind of map they come from.
+/// Sorts all keys recursively, whatever the map type.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(all) => {
@@ -277,7 +279,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// What is in a reduced schema, as far as a parameter can say it.
+/// The parameters of a reduced schema, as far as [`Parameter`] can express them.
 pub(super) fn parameters(reduced: &Value) -> Vec<Parameter> {
     let required = |name: &str| {
         reduced["required"].as_array().is_some_and(|names| names.iter().any(|each| each == name))
@@ -290,13 +292,13 @@ pub(super) fn parameters(reduced: &Value) -> Vec<Parameter> {
         required: required(name),
     };
     let mut parameters: Vec<Parameter> = properties.iter().map(parameter).collect();
-    // As a person would say them: what has to be there comes first.
+    // Required parameters first.
     parameters.sort_by_key(|parameter| !parameter.required);
     parameters
 }
 
 fn kind(property: &Value) -> ParameterKind {
-    // Where more is said than the type, the server is the one to judge.
+    // Types beyond these are validated by the server.
     let says = |key: &str| property.get(key).is_some();
     if says("anyOf") || says("oneOf") || says("allOf") || says("$ref") || says("const") {
         return ParameterKind::Any;
@@ -316,7 +318,7 @@ fn kind(property: &Value) -> ParameterKind {
 mod tests {
     use super::*;
 
-    fn check(offered: Value, expected: Result<&str, Unusable>) {
+    fn check(offered: Value, expected: Result<&str, InvalidTool>) {
         assert_eq!(
             reduced(&offered).map(|schema| schema.to_string()),
             expected.map(str::to_owned),
@@ -325,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn only_known_keywords_stay_and_keys_are_in_order() {
+    fn unknown_keywords_are_dropped_and_keys_sorted() {
         check(
             json!({
                 "$schema": "http://json-schema.org/draft-07/schema#", "title": "readArguments", "x-evil": "obey",
@@ -345,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_and_not_described_may_be_anything() {
+    fn undescribed_required_properties_accept_any_value() {
         check(
             json!({ "type": "object", "required": ["b", "a", "a"] }),
             Ok(r#"{"properties":{"a":{},"b":{}},"required":["a","b"],"type":"object"}"#),
@@ -353,14 +355,14 @@ mod tests {
     }
 
     #[test]
-    fn references_lead_into_the_schema_itself_or_nowhere() {
+    fn external_references_are_rejected() {
         let with = |path: &str| json!({ "definitions": { "Zone": { "type": "string" } }, "type": "object", "properties": { "zone": { "$ref": path } } });
         let local = r##"{"$defs":{"Zone":{"type":"string"}},"properties":{"zone":{"$ref":"#/$defs/Zone"}},"type":"object"}"##;
         check(with("#/definitions/Zone"), Ok(local));
         for elsewhere in
             ["#/$defs/Zome", "https://evil.example/x.json", "#", "#/properties/zone", "file:///etc/passwd"]
         {
-            check(with(elsewhere), Err(Unusable::Reference));
+            check(with(elsewhere), Err(InvalidTool::Reference));
         }
         check(
             json!({ "$ref": "#/$defs/A", "$defs": { "A": { "type": "object", "properties": { "x": {} } } } }),
@@ -371,23 +373,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_too_long_or_no_object_is_refused() {
+    fn oversized_and_non_object_schemas_are_rejected() {
         let nested =
             |depth| (0..depth).fold(json!({}), |inner, _| json!({ "type": "array", "items": inner }));
         let with = |schema: Value| json!({ "type": "object", "properties": { "x": schema } });
         assert!(reduced(&with(nested(6))).is_ok());
-        check(with(nested(40)), Err(Unusable::TooDeep));
+        check(with(nested(40)), Err(InvalidTool::TooDeep));
         let many: Map<String, Value> =
             (0..2_000).map(|n| (format!("p{n}"), json!({ "type": "string" }))).collect();
-        check(json!({ "type": "object", "properties": many }), Err(Unusable::TooLong));
-        check(with(json!({ "description": "x".repeat(1_000_000) })), Err(Unusable::TooLong));
-        check(json!({ "type": "string" }), Err(Unusable::NoObject));
-        check(json!([1]), Err(Unusable::NoObject));
-        check(json!({ "type": "object", "required": ["a\nb"] }), Err(Unusable::ParameterName));
+        check(json!({ "type": "object", "properties": many }), Err(InvalidTool::TooLong));
+        check(with(json!({ "description": "x".repeat(1_000_000) })), Err(InvalidTool::TooLong));
+        check(json!({ "type": "string" }), Err(InvalidTool::NoObject));
+        check(json!([1]), Err(InvalidTool::NoObject));
+        check(json!({ "type": "object", "required": ["a\nb"] }), Err(InvalidTool::ParameterName));
     }
 
     #[test]
-    fn parameters_say_what_they_can_and_leave_the_rest_to_the_server() {
+    fn complex_types_become_any() {
         let schema = reduced(&json!({
             "type": "object", "required": ["path"],
             "properties": {

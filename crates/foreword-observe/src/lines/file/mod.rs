@@ -1,8 +1,8 @@
-//! The log file. It is written by appending whole lines, turned over when the day or the file is full, and what is too old
-//! goes. Several processes may write to one file: each notices when another has turned it over.
+//! The log file. Appends whole lines, rotates by day and by size, and deletes old files. Several processes may write to
+//! one file: each detects when another one has rotated it.
 
 mod names;
-mod turning;
+mod rotation;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,18 +16,18 @@ use super::queue::{LineWriter, Unwritten};
 use crate::error::ObserveError;
 use names::FileNames;
 
-/// What holds for a log file.
+/// The settings of a log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSettings {
-    /// The file that is written to; those that were turned over stand beside it.
+    /// The current file; rotated files are in the same folder.
     pub path: PathBuf,
-    /// For how many days those are kept.
+    /// How many days rotated files are kept.
     pub max_days: u32,
-    /// How large a file may become, in bytes.
+    /// The maximum size of a file, in bytes.
     pub max_bytes: u64,
 }
 
-/// A log file that is open.
+/// An open log file.
 pub struct LogFile {
     settings: FileSettings,
     names: FileNames,
@@ -35,21 +35,21 @@ pub struct LogFile {
     open: Option<Open>,
 }
 
-/// The file as it was last seen.
+/// The state of the file when it was last checked.
 struct Open {
     file: File,
-    /// The day its lines are of.
+    /// The day of its lines.
     day: Date,
     length: u64,
-    /// Whether somebody's line was cut off at its end.
+    /// Whether its last line is incomplete.
     cut: bool,
 }
 
 impl LogFile {
-    /// Opens the file, with the folders it stands in, and removes what is too old.
+    /// Opens the file, creates its parent folders, and deletes old files.
     ///
     /// # Errors
-    /// If it can't be written to.
+    /// If the file cannot be written.
     pub fn open(
         settings: FileSettings,
         clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
@@ -84,7 +84,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// The day that the lines of a file are of, and whether its last line was cut off.
+    /// The day of a file's lines, and whether its last line is incomplete.
     fn seen(&self, file: &File) -> io::Result<(Date, bool)> {
         let mut reader = File::open(&self.settings.path)?;
         let mut head = [0; 17];
@@ -94,7 +94,7 @@ impl LogFile {
         let mut last = [0];
         reader.seek(SeekFrom::End(-1))?;
         reader.read_exact(&mut last)?;
-        // A file of somebody else's making is as old as its last change.
+        // For a file in another format, use its modification time.
         let changed = || {
             let at = jiff::Timestamp::try_from(file.metadata().ok()?.modified().ok()?).ok()?;
             Some(at.to_zoned(jiff::tz::TimeZone::UTC).date())
@@ -102,8 +102,8 @@ impl LogFile {
         Ok((written.or_else(changed).unwrap_or_else(|| self.today()), last != [b'\n']))
     }
 
-    /// Makes sure that the file is the one of that name, and looks how long it is now: others write to it too.
-    fn look(&mut self) -> io::Result<()> {
+    /// Reopens the file if it was rotated, and reads its current length, since other processes write to it too.
+    fn reopen_if_rotated(&mut self) -> io::Result<()> {
         let now = fs::metadata(&self.settings.path);
         let same = match (&self.open, &now) {
             (Some(open), Ok(now)) => is_same(&open.file.metadata()?, now),
@@ -119,7 +119,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Makes the folder again if somebody has removed it. Not those around it: a workspace that is gone stays gone.
+    /// Creates the folder again if it was deleted. Not its parents: a deleted workspace is not recreated.
     fn make_folder(&self) -> io::Result<()> {
         match self.settings.path.parent().filter(|folder| !folder.as_os_str().is_empty()).map(fs::create_dir)
         {
@@ -148,7 +148,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Takes back the part of a line that was written before the disk was full, if nobody has written since.
+    /// Removes a partial line after a full disk, unless another process has written since.
     fn broke_off(&mut self, text: &str, written: usize, error: io::Error) -> io::Error {
         let whole = text.as_bytes()[..written].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         if let Some(open) = &mut self.open
@@ -167,7 +167,7 @@ impl LineWriter for LogFile {
         let mut left = lines;
         while !left.is_empty() {
             let unwritten = |reason| Unwritten { lines: left.len(), reason };
-            self.look().map_err(unwritten)?;
+            self.reopen_if_rotated().map_err(unwritten)?;
             if self.is_due(left[0].len()) {
                 self.turn_over(left[0].len()).map_err(unwritten)?;
             }
@@ -180,9 +180,9 @@ impl LineWriter for LogFile {
 }
 
 fn append(path: &Path) -> io::Result<File> {
-    // Opening a pipe would wait for a reader.
+    // Opening a named pipe would block until a reader opens it.
     if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
-        return Err(io::Error::other("it is no plain file"));
+        return Err(io::Error::other("not a regular file"));
     }
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -197,7 +197,7 @@ fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Where files have no number, they have a time at which they were made.
+/// Without inode numbers, compare the creation time.
 #[cfg(not(unix))]
 fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     one.created().ok() == other.created().ok()

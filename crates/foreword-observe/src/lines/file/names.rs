@@ -1,11 +1,11 @@
-//! What a log file is called once it was turned over: `foreword.log` becomes `foreword.2026-11-15.log`, or
-//! `foreword.2026-11-15.1.log` where that is not the last of its day.
+//! The names of rotated log files: `foreword.log` becomes `foreword.2026-11-15.log`, or `foreword.2026-11-15.1.log` if
+//! more files of that day follow.
 
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
 
-/// The names a log file has and had.
+/// The current and rotated names of a log file.
 #[derive(Debug, Clone)]
 pub(super) struct FileNames {
     folder: PathBuf,
@@ -25,19 +25,19 @@ impl FileNames {
         &self.folder
     }
 
-    /// The file that processes hold while they turn the log over.
+    /// The lock file held during rotation.
     pub(super) fn lock(&self) -> PathBuf {
         self.folder.join(format!(".{}.lock", self.stem))
     }
 
-    /// The name of a day's file, with a number if it was full before the day was.
+    /// The name of a rotated file, with a number if it was rotated by size.
     pub(super) fn turned(&self, day: Date, number: Option<u32>) -> PathBuf {
         let number = number.map(|number| format!(".{number}")).unwrap_or_default();
         let extension = self.extension.as_ref().map(|extension| format!(".{extension}")).unwrap_or_default();
         self.folder.join(format!("{}.{day}{number}{extension}", self.stem))
     }
 
-    /// The day of a file that was turned over, if `name` is one of ours.
+    /// The day of a rotated file, if `name` is one of ours.
     pub(super) fn day_of(&self, name: &str) -> Option<Date> {
         let rest = name.strip_prefix(&self.stem)?.strip_prefix('.')?;
         let rest = match &self.extension {
@@ -48,7 +48,7 @@ impl FileNames {
         let plain = number.is_none_or(|number| {
             !number.is_empty() && number.len() < 10 && number.bytes().all(|byte| byte.is_ascii_digit())
         });
-        // `2026-11-15` and nothing else: a longer text may be a day too, but is not how we write one.
+        // Accept only `2026-11-15`: the date parser also accepts longer forms.
         if plain && day.len() == 10 { day.parse().ok() } else { None }
     }
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_of_our_own_are_known_again() {
+    fn only_our_rotated_names_are_recognised() {
         let names = FileNames::of(Path::new("logs/foreword.log")).unwrap();
         let day: Date = "2026-11-15".parse().unwrap();
         for number in [None, Some(1), Some(12)] {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_an_extension_has_days_too() {
+    fn names_without_extension_get_a_date() {
         let names = FileNames::of(Path::new("agent")).unwrap();
         let day: Date = "2026-11-15".parse().unwrap();
         assert_eq!(names.turned(day, Some(2)), Path::new("./agent.2026-11-15.2"));

@@ -1,4 +1,4 @@
-//! The acceptance fixture of `bracket-compat`, to the byte.
+//! The acceptance fixture of `bracket-compat`, byte for byte.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What holds for every template, tried on arbitrary text and on text made of tags; and on very large ones.
+//! Properties of every template, on arbitrary text, on text made of tags, and on very large templates.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn mode() -> impl Strategy<Value = Mode> {
     prop_oneof![Just(Mode::Bracket), Just(Mode::Compat)]
 }
 
-/// Text in which tags, halves of tags and traps are frequent.
+/// Text with many tags, partial tags and special cases.
 fn tag_soup() -> impl Strategy<Value = String> {
     let fragment = prop::sample::select(vec![
         "[",
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn diagnostics_point_into_the_source_in_order_and_on_one_line(source in any_source(), mode in mode()) {
+    fn diagnostics_are_ordered_and_on_one_line(source in any_source(), mode in mode()) {
         let template = Template::parse(source.as_str(), mode);
         let mut last_tag = 0;
         for diagnostic in template.diagnostics() {
@@ -103,14 +103,14 @@ proptest! {
     }
 
     #[test]
-    fn text_with_doubled_brackets_is_given_back_in_bracket_mode(text in any_source()) {
+    fn doubled_brackets_round_trip_in_bracket_mode(text in any_source()) {
         let template = Template::parse(text.replace('[', "[["), Mode::Bracket);
         prop_assert_eq!(template.render(&values()), text);
         prop_assert!(template.references().is_empty() && template.diagnostics().is_empty());
     }
 
     #[test]
-    fn only_references_decide_what_is_rendered(source in any_source(), mode in mode()) {
+    fn only_referenced_variables_affect_the_output(source in any_source(), mode in mode()) {
         let template = Template::parse(source, mode);
         let needed: Values = template
             .references()
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn a_value_is_inserted_as_it_is(value in any_source(), mode in mode()) {
+    fn value_is_inserted_verbatim(value in any_source(), mode in mode()) {
         let text: Arc<str> = Arc::from(value.as_str());
         let values: Values = [(Variable::new("file", "A"), Some(text))].into_iter().collect();
         let template = Template::parse("<[file:A]|[if file:A][file:A][endif]>", mode);
@@ -137,9 +137,9 @@ proptest! {
     }
 }
 
-/// These would take hours in quadratic time, or end the process if nesting used the stack.
+/// These would take hours in quadratic time, or overflow the stack with recursion.
 #[test]
-fn hostile_sizes_are_parsed_and_rendered_in_linear_time() {
+fn hostile_sizes_are_processed_in_linear_time() {
     const MANY: usize = 100_000;
     for mode in [Mode::Bracket, Mode::Compat] {
         for fragment in [
@@ -165,7 +165,7 @@ fn hostile_sizes_are_parsed_and_rendered_in_linear_time() {
 }
 
 #[test]
-fn nesting_a_hundred_thousand_deep_does_not_overflow_the_stack() {
+fn nesting_100000_deep_does_not_overflow_the_stack() {
     const DEPTH: usize = 100_000;
     let source = format!("{}x{}", "[if file:A]".repeat(DEPTH), "[else]y[endif]".repeat(DEPTH));
     for mode in [Mode::Bracket, Mode::Compat] {

@@ -1,4 +1,4 @@
-//! Tests of the bracket dialect: its rules, the acceptance fixture, its laws, its warnings, and nasty inputs.
+//! Tests of the bracket dialect: rules, acceptance fixture, properties, warnings, fuzz corpus.
 
 mod compat;
 mod corpus;

@@ -1,10 +1,10 @@
-//! One test for each rule of the dialect: seed 003 sections 2 and 5, and the decisions that depart from it.
+//! One test per rule of the dialect: seed 003 sections 2 and 5, and the decisions that depart from it.
 
 use super::{check, check_both, values};
 use crate::bracket::{DEFAULT_TEMPLATE, Mode, Template, Values};
 
 #[test]
-fn a_variable_is_replaced_by_its_value() {
+fn variable_is_replaced_by_its_value() {
     check_both(&[
         ("[file:A]", "x"),
         ("hello [file:A]!", "hello x!"),
@@ -14,7 +14,7 @@ fn a_variable_is_replaced_by_its_value() {
 }
 
 #[test]
-fn a_variable_that_does_not_exist_is_blank() {
+fn variable_that_does_not_exist_is_blank() {
     check_both(&[
         ("<[file:N]>", "<>"),
         ("<[file:missing]>", "<>"),
@@ -24,7 +24,7 @@ fn a_variable_that_does_not_exist_is_blank() {
 }
 
 #[test]
-fn an_unknown_type_is_blank_in_compat_mode() {
+fn unknown_type_is_blank_in_compat_mode() {
     check(
         Mode::Compat,
         &[
@@ -44,7 +44,7 @@ fn an_unknown_type_is_blank_in_compat_mode() {
 }
 
 #[test]
-fn an_unknown_type_stays_text_in_bracket_mode() {
+fn unknown_type_stays_text_in_bracket_mode() {
     for text in [
         "<[unknown:foo]>",
         "[NOTE: be careful]",
@@ -61,7 +61,7 @@ fn an_unknown_type_stays_text_in_bracket_mode() {
 }
 
 #[test]
-fn a_condition_of_an_unknown_type_keeps_its_tags_and_renders_its_content_in_bracket_mode() {
+fn unknown_condition_type_renders_content_in_bracket_mode() {
     check(
         Mode::Bracket,
         &[
@@ -76,7 +76,7 @@ fn a_condition_of_an_unknown_type_keeps_its_tags_and_renders_its_content_in_brac
 }
 
 #[test]
-fn a_condition_chooses_by_existence() {
+fn condition_chooses_by_existence() {
     check_both(&[
         ("[if file:A]yes[endif]", "yes"),
         ("[if file:N]yes[endif]", ""),
@@ -89,7 +89,7 @@ fn a_condition_chooses_by_existence() {
 }
 
 #[test]
-fn a_negated_condition_chooses_by_absence() {
+fn negated_condition_chooses_by_absence() {
     check_both(&[
         ("[if !file:N]yes[endif]", "yes"),
         ("[if !file:A]yes[endif]", ""),
@@ -99,7 +99,7 @@ fn a_negated_condition_chooses_by_absence() {
 }
 
 #[test]
-fn an_empty_value_exists() {
+fn empty_value_exists() {
     check_both(&[
         ("<[file:E]>", "<>"),
         ("[if file:E]yes[else]no[endif]", "yes"),
@@ -130,7 +130,7 @@ fn text_around_tags_is_kept_byte_for_byte() {
 }
 
 #[test]
-fn an_unmatched_if_is_text_and_its_content_is_rendered() {
+fn unmatched_if_is_text_and_its_content_rendered() {
     check_both(&[
         ("[if file:N][file:A]", "[if file:N]x"),
         ("[if file:A]", "[if file:A]"),
@@ -142,7 +142,7 @@ fn an_unmatched_if_is_text_and_its_content_is_rendered() {
 }
 
 #[test]
-fn the_else_of_an_unmatched_if_is_text() {
+fn else_of_an_unmatched_if_is_text() {
     check_both(&[
         ("[if file:N]a[else]b", "[if file:N]a[else]b"),
         ("[if file:A]a[else]b[if file:N]c[else]d[endif]", "[if file:A]a[else]bd"),
@@ -162,7 +162,7 @@ fn else_and_endif_outside_a_condition_are_text() {
 }
 
 #[test]
-fn a_second_else_is_text_in_the_branch_of_the_first() {
+fn second_else_is_text_in_its_branch() {
     check_both(&[
         ("[if file:A]a[else]b[else]c[endif]", "a"),
         ("[if file:N]a[else]b[else]c[endif]", "b[else]c"),
@@ -172,7 +172,7 @@ fn a_second_else_is_text_in_the_branch_of_the_first() {
 }
 
 #[test]
-fn a_condition_without_a_variable_is_text_and_opens_nothing() {
+fn condition_without_variable_is_text() {
     check_both(&[
         ("[if foo]x[endif]", "[if foo]x[endif]"),
         ("[if]x[endif]", "[if]x[endif]"),
@@ -199,7 +199,7 @@ fn white_space_inside_a_tag_means_nothing() {
 }
 
 #[test]
-fn white_space_before_the_colon_makes_it_no_tag() {
+fn space_before_the_colon_is_not_a_tag() {
     check_both(&[
         ("[file :A]", "[file :A]"),
         ("[if file :A]a", "[if file :A]a"),
@@ -218,7 +218,7 @@ fn tags_are_lower_case() {
 }
 
 #[test]
-fn a_tag_over_several_lines_is_a_tag_in_compat_mode_and_text_in_bracket_mode() {
+fn multi_line_tags_exist_in_compat_mode_only() {
     check(Mode::Compat, &[("[file:\nA]", "x"), ("[\nif file:A\n]a[\nendif\n]", "a"), ("[file:A\nB]", "")]);
     for text in ["[file:\nA]", "[\nif file:A\n]a", "[file:A\nand more]", "[file:A\r\n]"] {
         check(Mode::Bracket, &[(text, text)]);
@@ -226,7 +226,7 @@ fn a_tag_over_several_lines_is_a_tag_in_compat_mode_and_text_in_bracket_mode() {
 }
 
 #[test]
-fn names_hold_anything_but_brackets() {
+fn names_may_contain_everything_except_brackets() {
     for name in [
         "a b",
         "/etc/os-release",
@@ -250,7 +250,7 @@ fn names_hold_anything_but_brackets() {
 }
 
 #[test]
-fn a_tag_needs_a_type_and_a_name() {
+fn tag_needs_a_type_and_a_name() {
     for text in
         ["[file:]", "[file: ]", "[:x]", "[:]", "[]", "[ ]", "[::1]:80", "[!file:A]", "[x]", "[text](url)"]
     {
@@ -281,7 +281,7 @@ fn values_are_never_expanded_again() {
 }
 
 #[test]
-fn a_doubled_bracket_is_a_literal_one_in_bracket_mode_only() {
+fn doubled_bracket_is_literal_in_bracket_mode_only() {
     let cases = [
         ("[[", "[", "[["),
         ("[[[", "[[", "[[["),
@@ -300,7 +300,7 @@ fn a_doubled_bracket_is_a_literal_one_in_bracket_mode_only() {
 }
 
 #[test]
-fn an_empty_template_renders_nothing_and_is_blank() {
+fn empty_template_renders_blank() {
     check_both(&[("", "")]);
     assert!(Template::parse("", Mode::Bracket).is_blank());
     assert!(Template::parse(" \r\n", Mode::Bracket).is_blank());
@@ -308,7 +308,7 @@ fn an_empty_template_renders_nothing_and_is_blank() {
 }
 
 #[test]
-fn the_default_template_includes_the_agents_file_if_there_is_one() {
+fn default_template_includes_an_existing_agents_file() {
     let values = Values::new().with("prompt", "cwd", "/home/alice/project");
     let tail = "The current working directory is /home/alice/project.";
     for mode in [Mode::Bracket, Mode::Compat] {
@@ -322,7 +322,7 @@ fn the_default_template_includes_the_agents_file_if_there_is_one() {
 }
 
 #[test]
-fn the_rendered_length_is_known_beforehand() {
+fn rendered_length_is_predicted() {
     for source in ["", "[file:A][[[if file:N]abc[else][file:T][endif]", "[if file:A]", "[file:N]ü"] {
         let template = Template::parse(source, Mode::Bracket);
         assert_eq!(template.rendered_len(&values()), template.render(&values()).len(), "{source}");

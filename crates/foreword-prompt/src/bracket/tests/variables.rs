@@ -9,7 +9,7 @@ fn references(source: &str, mode: Mode) -> Vec<String> {
 }
 
 #[test]
-fn references_are_distinct_and_in_order_of_first_appearance() {
+fn references_are_distinct_in_order_of_appearance() {
     let source = "[if !git:branch][file:b][endif][file:a][ file: b ][git:branch][system:tme]";
     for mode in [Mode::Bracket, Mode::Compat] {
         assert_eq!(references(source, mode), ["git:branch", "file:b", "file:a", "system:tme"]);
@@ -17,7 +17,7 @@ fn references_are_distinct_and_in_order_of_first_appearance() {
 }
 
 #[test]
-fn text_is_no_reference() {
+fn plain_text_is_not_a_reference() {
     for mode in [Mode::Bracket, Mode::Compat] {
         assert_eq!(
             references("[if file:a][file:b] [else] [file:] [if file:c][endif]", mode),
@@ -29,7 +29,7 @@ fn text_is_no_reference() {
 }
 
 #[test]
-fn only_variables_in_a_taken_branch_are_resolved_and_each_only_once() {
+fn variables_of_taken_branches_are_resolved_once() {
     let source = "[file:a][if file:a][file:a][file:b][else][file:c][endif][if file:d][file:e][endif]";
     let mut asked = Vec::new();
     let rendered = Template::parse(source, Mode::Bracket).render_with(|variable| {
@@ -41,7 +41,7 @@ fn only_variables_in_a_taken_branch_are_resolved_and_each_only_once() {
 }
 
 #[test]
-fn the_last_value_set_counts_and_absent_is_not_empty() {
+fn last_value_wins_and_absent_is_not_empty() {
     let variable = Variable::new("file", "a");
     let mut values = Values::new().with("file", "a", "old").with("file", "a", "");
     assert_eq!(values.get(&variable).map(AsRef::as_ref), Some(""));
@@ -50,7 +50,7 @@ fn the_last_value_set_counts_and_absent_is_not_empty() {
 }
 
 #[test]
-fn the_catalogue_lists_the_variables_of_the_table_and_only_file_is_dynamic() {
+fn catalogue_lists_the_table_and_only_file_is_dynamic() {
     let listed: Vec<_> = catalog().iter().map(|entry| format!("{}:{}", entry.kind, entry.name)).collect();
     let table = [
         "system:time",
@@ -69,7 +69,7 @@ fn the_catalogue_lists_the_variables_of_the_table_and_only_file_is_dynamic() {
 }
 
 #[test]
-fn every_variable_of_the_catalogue_is_known_to_the_parser() {
+fn parser_accepts_every_variable_of_the_catalogue() {
     for entry in catalog() {
         let template = Template::parse(format!("[{}:{}]", entry.kind, entry.name), Mode::Bracket);
         assert_eq!(template.references(), [Variable::new(entry.kind, entry.name)]);
@@ -78,7 +78,7 @@ fn every_variable_of_the_catalogue_is_known_to_the_parser() {
 }
 
 #[test]
-fn a_catalogue_entry_is_written_with_the_names_of_the_api() {
+fn catalogue_entry_uses_the_api_names() {
     let entry = serde_json::to_value(catalog()[9]).unwrap();
     assert_eq!(entry["type"], "file");
     assert_eq!(entry["name"], "<path>");

@@ -1,4 +1,4 @@
-//! Warnings as people read them, and what must not be warned about.
+//! The texts of warnings, and cases without a warning.
 
 use insta::assert_snapshot;
 
@@ -24,7 +24,7 @@ fn warnings(source: &str, mode: Mode) -> String {
 }
 
 #[test]
-fn an_unknown_type_is_reported_with_what_was_probably_meant() {
+fn unknown_type_is_reported_with_a_suggestion() {
     assert_snapshot!(warnings("Today:\n  it is [sytem:date] [File:A].", Mode::Bracket), @r#"
     2:10 unknown_variable_type <sytem>
       unknown variable type `sytem`: `[sytem:date]` stays text
@@ -44,7 +44,7 @@ fn an_unknown_type_is_reported_with_what_was_probably_meant() {
 }
 
 #[test]
-fn a_condition_of_an_unknown_type_is_reported_once() {
+fn condition_of_unknown_type_is_reported_once() {
     assert_snapshot!(warnings("[if !sytem:date]a[else]b[endif] [if so: be it]", Mode::Bracket), @r#"
     1:6 unknown_variable_type <sytem>
       unknown variable type `sytem`: `[if !sytem:date]`, its `[else]` and its `[endif]` stay text
@@ -56,7 +56,7 @@ fn a_condition_of_an_unknown_type_is_reported_once() {
 }
 
 #[test]
-fn compat_mode_reports_every_unknown_type_because_it_deletes_text() {
+fn compat_mode_reports_every_unknown_type() {
     assert_snapshot!(warnings("[NOTE: be\ncareful] [sytem:date] [if x:y][endif]", Mode::Compat), @r#"
     1:2 unknown_variable_type <NOTE>
       unknown variable type `NOTE`: `[NOTE: be\u{a}careful]` is replaced by nothing
@@ -71,7 +71,7 @@ fn compat_mode_reports_every_unknown_type_because_it_deletes_text() {
 }
 
 #[test]
-fn an_unknown_name_is_reported_with_what_was_probably_meant() {
+fn unknown_name_is_reported_with_a_suggestion() {
     assert_snapshot!(warnings("[system:tme] [if system:cwd][endif] [git:blame]", Mode::Bracket), @r#"
     1:9 unknown_variable_name <tme>
       `system` has no variable `tme`: it never exists
@@ -115,19 +115,19 @@ fn unmatched_tags_are_reported_in_source_order() {
 fn misspelt_control_tags_are_reported() {
     assert_snapshot!(warnings("[IF file:A] [els] [ELSE] [end if] [/if]", Mode::Bracket), @r#"
     1:1 misspelt_tag <[IF file:A]>
-      `[IF file:A]` is no tag: it stays text
+      `[IF file:A]` is not a tag: it stays text
       help: write `if` in lower case (for a literal bracket write `[[`)
     1:13 misspelt_tag <[els]>
-      `[els]` is no tag: it stays text
+      `[els]` is not a tag: it stays text
       help: did you mean `[else]`? (for a literal bracket write `[[`)
     1:19 misspelt_tag <[ELSE]>
-      `[ELSE]` is no tag: it stays text
+      `[ELSE]` is not a tag: it stays text
       help: did you mean `[else]`? (for a literal bracket write `[[`)
     1:26 misspelt_tag <[end if]>
-      `[end if]` is no tag: it stays text
+      `[end if]` is not a tag: it stays text
       help: did you mean `[endif]`? (for a literal bracket write `[[`)
     1:35 misspelt_tag <[/if]>
-      `[/if]` is no tag: it stays text
+      `[/if]` is not a tag: it stays text
       help: did you mean `[endif]`? (for a literal bracket write `[[`)
     "#);
     assert_snapshot!(warnings("[if readme] [if not file:A] [elif file:A] [else if file:A]", Mode::Bracket), @r#"
@@ -138,30 +138,30 @@ fn misspelt_control_tags_are_reported() {
       `[if not file:A]` names no variable: it stays text
       help: write `[if type:name]` or `[if !type:name]` (for a literal bracket write `[[`)
     1:29 misspelt_tag <[elif file:A]>
-      `[elif file:A]` is no tag: it stays text
+      `[elif file:A]` is not a tag: it stays text
       help: write `[else][if type:name]…[endif]` before the outer `[endif]` (for a literal bracket write `[[`)
     1:43 misspelt_tag <[else if file:A]>
-      `[else if file:A]` is no tag: it stays text
+      `[else if file:A]` is not a tag: it stays text
       help: write `[else][if type:name]…[endif]` before the outer `[endif]` (for a literal bracket write `[[`)
     "#);
     assert_snapshot!(warnings("[else file:A] [endif file:A] [file:] [file : A]", Mode::Bracket), @r#"
     1:1 misspelt_tag <[else file:A]>
-      `[else file:A]` is no tag: it stays text
+      `[else file:A]` is not a tag: it stays text
       help: did you mean `[else]`? (for a literal bracket write `[[`)
     1:15 misspelt_tag <[endif file:A]>
-      `[endif file:A]` is no tag: it stays text
+      `[endif file:A]` is not a tag: it stays text
       help: did you mean `[endif]`? (for a literal bracket write `[[`)
     1:30 misspelt_tag <[file:]>
       `[file:]` names no variable: it stays text
       help: write the name after the colon (for a literal bracket write `[[`)
     1:38 misspelt_tag <[file : A]>
-      `[file : A]` is no tag: it stays text
+      `[file : A]` is not a tag: it stays text
       help: remove the space before the colon (for a literal bracket write `[[`)
     "#);
 }
 
 #[test]
-fn a_tag_that_is_never_closed_is_reported() {
+fn unclosed_tag_is_reported() {
     assert_snapshot!(warnings("[file:A\n[if !git:branch\n[file:a[1].md] [endif", Mode::Bracket), @r#"
     1:1 unclosed_tag <[file:A>
       `[file:A` has no closing `]`: it stays text
@@ -179,7 +179,7 @@ fn a_tag_that_is_never_closed_is_reported() {
 }
 
 #[test]
-fn a_message_quotes_on_one_line_and_not_too_much() {
+fn message_quotes_one_short_line() {
     assert_snapshot!(warnings(&format!("[x\u{202e}`\u{1b}:\n{}]", "y".repeat(99)), Mode::Compat), @r#"
     1:2 unknown_variable_type <x\u{202e}`\u{1b}>
       unknown variable type `x\u{202e}'\u{1b}`: `[x\u{202e}'\u{1b}:\u{a}yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…` is replaced by nothing
@@ -188,7 +188,7 @@ fn a_message_quotes_on_one_line_and_not_too_much() {
 }
 
 #[test]
-fn what_is_plainly_no_tag_is_not_reported() {
+fn plain_text_is_not_reported() {
     for text in [
         "[text](https://example.org) [a:b](c) [^1]: [ref]: x [key:v]: y [key:v][z]",
         "[::1]:80 [fe80::1]:80 [2001:db8::1] [dead:beef::1%1]",
@@ -205,7 +205,7 @@ fn what_is_plainly_no_tag_is_not_reported() {
 }
 
 #[test]
-fn after_a_hundred_warnings_one_says_that_there_are_more() {
+fn warnings_are_limited_to_a_hundred() {
     let exactly = Template::parse("[endif]".repeat(100), Mode::Bracket);
     assert_eq!(exactly.diagnostics().len(), 100);
     let more = Template::parse("[endif]".repeat(5_000), Mode::Bracket);

@@ -1,13 +1,15 @@
-//! Rewrites a parsed template into one that can't build more than the limits allow: operators, literals and loops
-//! that could are replaced by versions that check first (see `operators`). The result is template text again, for
-//! the engine to compile, and a map from each of its pieces to what the author wrote. Output and order of
-//! evaluation stay the same. Decides nothing about sizes.
+//! Adds checks to a parsed template so that it cannot exceed the limits: operators, literals and loops that could are
+//! replaced by checked versions (see `operators`). The result is template text for the engine, with a map from each
+//! part to the author's text. Output and evaluation order are unchanged. Contains no size checks itself.
+//!
+//! The author's text is copied, and changed only where a check is needed. The engine offers no smaller place for the
+//! checks: fuel counts instructions but not bytes, the formatter and the output writer see only what is printed,
+//! values cannot overload operators, and an included file is compiled from text only, so that neither its syntax tree
+//! nor its instructions can be replaced.
 
-mod calls;
-mod declarations;
 mod expressions;
 mod statements;
-pub(super) mod tree;
+mod tree;
 
 use std::ops::Range;
 
@@ -20,9 +22,18 @@ use super::source_map::SourceMap;
 pub(super) struct Guarded {
     pub(super) text: String,
     pub(super) map: SourceMap,
+    pub(super) references: Vec<Reference>,
 }
 
-/// Something the engine would accept, or stumble over, and we don't.
+/// An `include`, `import`, `from` or `extends`.
+#[derive(Debug)]
+pub(super) struct Reference {
+    pub(super) names: Vec<String>,
+    pub(super) ignore_missing: bool,
+    pub(super) span: Range<usize>,
+}
+
+/// A construct that we reject although the engine would accept it, or fail on it.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) span: Range<usize>,
@@ -30,7 +41,7 @@ pub(super) struct Refusal {
     pub(super) help: Option<String>,
 }
 
-/// Whether a template's own text is written out once, or as often as another file says.
+/// Whether a template's text is written once, or as often as another file uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Root,
@@ -38,72 +49,84 @@ pub(super) enum Role {
 }
 
 pub(super) fn guard(source: &str, template: &Stmt<'_>, role: Role) -> Result<Guarded, Refusal> {
-    let mut writer =
-        Writer { source, text: String::with_capacity(source.len() + 64), line: 1, map: SourceMap::default() };
-    let Stmt::Template(template) = template else {
-        return Ok(Guarded { text: String::new(), map: SourceMap::default() });
+    let mut writer = Writer {
+        source,
+        copied: 0,
+        text: String::with_capacity(source.len() + 64),
+        line: 1,
+        map: SourceMap::default(),
+        references: Vec::new(),
     };
-    if role == Role::Included {
-        writer.charge_for_text(&template.children, 0..0);
+    if let Stmt::Template(template) = template {
+        if role == Role::Included {
+            writer.charge_for_text(&template.children, 0..0, "}}");
+        }
+        writer.body(&template.children)?;
     }
-    writer.body(&template.children)?;
-    Ok(Guarded { text: writer.text, map: writer.map })
+    writer.copy_to(source.len());
+    Ok(Guarded { text: writer.text, map: writer.map, references: writer.references })
 }
 
-/// Writes guarded text. Every tag stands on a line of its own making, so that an error that knows only its line can
-/// be traced to a tag; nothing else in a tag breaks the line.
+/// Copies the author's text and inserts checks. Every tag starts a new line, so that an error that knows only its line
+/// can be traced to a tag.
+///
+/// An opening parenthesis may be inserted anywhere in a run of them: the result is the same text. Hence it does not
+/// matter that the parser drops the parentheses around an expression.
 struct Writer<'s> {
     source: &'s str,
+    /// How much of `source` has been copied or replaced.
+    copied: usize,
     text: String,
     line: usize,
     map: SourceMap,
+    references: Vec<Reference>,
 }
 
 impl Writer<'_> {
-    /// Syntax of our own: no line breaks.
+    /// Copies the author's text up to `end`, unless it was copied before.
+    fn copy_to(&mut self, end: usize) {
+        let text = self.source.get(self.copied..end).unwrap_or_default();
+        self.line += text.bytes().filter(|byte| *byte == b'\n').count();
+        self.text.push_str(text);
+        self.copied = self.copied.max(end);
+    }
+
+    /// Inserts generated syntax, without line breaks.
     fn put(&mut self, syntax: &str) {
         self.text.push_str(syntax);
     }
 
-    /// Opens a tag that stands for `written`.
-    fn open(&mut self, opener: &str, written: Range<usize>) {
-        self.put(opener);
+    /// Replaces the author's next token by generated syntax, if it is `token`. Closing parentheses are copied: they belong
+    /// to the expression before.
+    fn replace(&mut self, token: &str, syntax: &str) -> bool {
+        let rest = self.source.get(self.copied..).unwrap_or_default();
+        let next = rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == ')');
+        self.copy_to(self.source.len() - next.len());
+        if !next.starts_with(token) {
+            return false;
+        }
+        self.copied += token.len();
+        self.put(syntax);
+        true
+    }
+
+    /// Replaces a token that has to be there, since the parser accepted it.
+    fn expect(&mut self, token: &str, syntax: &str) -> Result<(), Refusal> {
+        if self.replace(token, syntax) {
+            return Ok(());
+        }
+        let message = format!("syntax error: expected `{token}`");
+        Err(Refusal { span: self.copied..self.copied, message, help: None })
+    }
+
+    /// Starts a line inside of a tag that corresponds to `written`.
+    fn start_line(&mut self, written: Range<usize>) {
         self.text.push('\n');
         self.line += 1;
         self.map.tag(self.line, written);
     }
 
-    /// Text outside of tags, as the author wrote it.
-    fn literal_text(&mut self, text: &str, written: Range<usize>) {
-        let has_marker = ["{{", "{%", "{#"].iter().any(|marker| text.contains(marker));
-        if has_marker || text.ends_with('{') {
-            let start = self.text.len();
-            self.put("{{ ");
-            self.quoted(text);
-            self.put(" }}");
-            self.map.mark(start..self.text.len(), written);
-        } else {
-            self.line += text.bytes().filter(|byte| *byte == b'\n').count();
-            self.text.push_str(text);
-        }
-    }
-
-    /// A string literal on one line.
-    fn quoted(&mut self, text: &str) {
-        self.text.push('"');
-        for letter in text.chars() {
-            match letter {
-                '"' => self.text.push_str("\\\""),
-                '\\' => self.text.push_str("\\\\"),
-                '\n' => self.text.push_str("\\n"),
-                '\r' => self.text.push_str("\\r"),
-                other => self.text.push(other),
-            }
-        }
-        self.text.push('"');
-    }
-
-    /// Whatever `write` writes stands for `written`.
+    /// Maps the output of `write` to `written`.
     fn marked(
         &mut self,
         written: Range<usize>,

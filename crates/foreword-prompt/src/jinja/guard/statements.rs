@@ -1,12 +1,12 @@
-//! Guarded statements. Text that can be written out more than once is charged where the repeating starts: at a
-//! loop's list, or at the head of a macro, a block or an included file.
+//! Guarded statements. Text that can be written repeatedly is charged where the repetition starts: at a loop's list, or
+//! at the start of a macro, a block or an included file.
 
 use std::ops::Range;
 
 use minijinja::machinery::ast::{self, Expr, Spanned, Stmt};
 
-use super::tree::{place_of, tag_of, text_len};
-use super::{Refusal, Writer};
+use super::tree::{place_of, start_of, tag_of, text_len};
+use super::{Reference, Refusal, Writer};
 use crate::jinja::nesting::range_of;
 use crate::jinja::operators;
 
@@ -18,206 +18,197 @@ impl Writer<'_> {
     fn statement(&mut self, statement: &Stmt<'_>) -> Result<(), Refusal> {
         match statement {
             Stmt::Template(template) => self.body(&template.children),
-            Stmt::EmitRaw(raw) => {
-                self.literal_text(raw.raw, range_of(raw.span()));
-                Ok(())
-            }
+            Stmt::EmitRaw(_) => Ok(()),
             Stmt::EmitExpr(emit) => {
-                self.open("{{", place_of(&emit.expr));
-                self.expression(&emit.expr)?;
-                self.put(" }}");
-                Ok(())
+                self.copy_to(start_of(&emit.expr));
+                self.start_line(place_of(&emit.expr));
+                self.expression(&emit.expr)
             }
-            Stmt::ForLoop(each) => self.tagged(tag_of(each, self.source), |writer| writer.for_loop(each)),
+            Stmt::ForLoop(each) => self.tagged(each, |writer| writer.for_loop(each)),
             Stmt::IfCond(branch) => {
-                self.branch("if ", branch)?;
-                self.put("{% endif %}");
-                Ok(())
+                self.copy_to(range_of(branch.span()).start);
+                self.start_line(tag_of(branch, self.source));
+                self.expression(&branch.expr)?;
+                self.body(&branch.true_body)?;
+                self.body(&branch.false_body)
             }
-            Stmt::WithBlock(with) => self.tagged(tag_of(with, self.source), |writer| writer.with(with)),
-            Stmt::Set(set) => self.tagged(tag_of(set, self.source), |writer| writer.set(set)),
-            Stmt::SetBlock(set) => self.tagged(tag_of(set, self.source), |writer| writer.set_block(set)),
-            Stmt::AutoEscape(escape) => self.tagged(tag_of(escape, self.source), |writer| {
-                writer.put("autoescape ");
+            Stmt::WithBlock(with) => self.tagged(with, |writer| {
+                with.assignments.iter().try_for_each(|(_, value)| writer.expression(value))?;
+                writer.body(&with.body)
+            }),
+            Stmt::Set(set) => self.tagged(set, |writer| {
+                writer.copy_to(start_of(&set.expr));
+                writer.marked(place_of(&set.expr), |writer| match has_attribute(&set.target) {
+                    true => writer.checked(&set.expr, operators::STORED),
+                    false => writer.expression(&set.expr),
+                })
+            }),
+            Stmt::SetBlock(set) => self.tagged(set, |writer| {
+                set.filter.iter().try_for_each(|filter| writer.expression(filter))?;
+                writer.body(&set.body)
+            }),
+            Stmt::AutoEscape(escape) => self.tagged(escape, |writer| {
                 writer.expression(&escape.enabled)?;
-                writer.enclosed(&escape.body, "endautoescape")
+                writer.body(&escape.body)
             }),
-            Stmt::FilterBlock(filter) => self.tagged(tag_of(filter, self.source), |writer| {
-                writer.put("filter ");
+            Stmt::FilterBlock(filter) => self.tagged(filter, |writer| {
                 writer.expression(&filter.filter)?;
-                writer.enclosed(&filter.body, "endfilter")
+                writer.body(&filter.body)
             }),
-            Stmt::Do(call) => self.tagged(tag_of(call, self.source), |writer| {
-                writer.put("do ");
-                writer.call(&call.call)?;
-                writer.put(" %}");
-                Ok(())
-            }),
-            Stmt::Macro(declared) => self.tagged(tag_of(declared, self.source), |writer| {
-                writer.put("macro ");
-                writer.put(declared.name);
-                writer.declared(declared, "endmacro")
-            }),
+            Stmt::Do(call) => self.tagged(call, |writer| writer.call(&call.call)),
+            Stmt::Macro(declared) => self.tagged(declared, |writer| writer.macro_body(declared, None)),
             Stmt::CallBlock(block) => {
-                self.tagged(tag_of(block, self.source), |writer| writer.call_block(block))
+                self.tagged(block, |writer| writer.macro_body(&block.macro_decl, Some(&block.call)))
             }
-            Stmt::Block(block) => self.tagged(tag_of(block, self.source), |writer| writer.block(block)),
-            Stmt::Import(_) | Stmt::FromImport(_) | Stmt::Extends(_) | Stmt::Include(_) => {
-                self.reference(statement)
-            }
+            Stmt::Block(block) => self.tagged(block, |writer| writer.block(block)),
+            Stmt::Include(include) => self.tagged(include, |writer| writer.include(include)),
+            Stmt::Extends(extends) => self.tagged(extends, |writer| writer.refer_to_one(&extends.name)),
+            Stmt::FromImport(import) => self.tagged(import, |writer| writer.refer_to_one(&import.expr)),
+            Stmt::Import(import) => self.tagged(import, |writer| writer.import(import)),
         }
     }
 
-    /// A statement: opens its tag and marks all of it, so that even an error outside of every expression is traced
-    /// to it.
-    fn tagged(
+    /// Starts a line for a statement and maps all of it, so that every error can be traced to it.
+    fn tagged<T>(
         &mut self,
-        written: Range<usize>,
+        statement: &Spanned<T>,
         write: impl FnOnce(&mut Self) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
-        self.marked(written.clone(), |writer| {
-            writer.open("{%", written);
-            write(writer)
+        let span = range_of(statement.span());
+        let tag = tag_of(statement, self.source);
+        self.copy_to(span.start);
+        self.marked(tag.clone(), |writer| {
+            writer.start_line(tag);
+            write(writer)?;
+            writer.copy_to(span.end);
+            Ok(())
         })
     }
 
-    /// The rest of a tag, its body, and the tag that ends it.
-    pub(super) fn enclosed(&mut self, body: &[Stmt<'_>], end: &str) -> Result<(), Refusal> {
-        self.put(" %}");
-        self.body(body)?;
-        self.put("{% ");
-        self.put(end);
-        self.put(" %}");
-        Ok(())
+    /// Copies the rest of a tag. Returns whether it trims the text after it, as must a tag that is inserted there.
+    fn end_tag(&mut self) -> bool {
+        let rest = self.source.get(self.copied..).unwrap_or_default();
+        let end = self.copied + rest.find("%}").unwrap_or(rest.len());
+        self.copy_to(end + "%}".len());
+        self.source[..end].ends_with('-')
     }
 
-    /// Charges, once it is reached, for one pass through `body`.
-    pub(super) fn charge_for_text(&mut self, body: &[Stmt<'_>], written: Range<usize>) {
+    /// Charges for one pass through `body` when it is reached.
+    pub(super) fn charge_for_text(&mut self, body: &[Stmt<'_>], written: Range<usize>, end: &str) {
         let bytes = text_len(body);
         if bytes > 0 {
             let start = self.text.len();
-            self.open("{{", written.clone());
-            self.put(&format!("\"\"|{}({bytes}) }}}}", operators::WRITTEN));
+            self.put("{{");
+            self.start_line(written.clone());
+            self.put(&format!("\"\"|{}({bytes}) {end}", operators::WRITTEN));
             self.map.mark(start..self.text.len(), written);
         }
     }
 
     fn for_loop(&mut self, each: &Spanned<ast::ForLoop<'_>>) -> Result<(), Refusal> {
-        self.put("for ");
-        self.target(&each.target);
-        self.put(" in ");
         let bytes = text_len(&each.body);
-        self.marked(place_of(&each.iter), |writer| {
-            writer.expression(&each.iter)?;
-            if bytes > 0 && !each.recursive {
-                writer.put(&format!("|{}({bytes})", operators::REPEATED));
-            }
-            Ok(())
+        self.copy_to(start_of(&each.iter));
+        self.marked(place_of(&each.iter), |writer| match bytes > 0 && !each.recursive {
+            true => writer.checked(&each.iter, &format!("{}({bytes})", operators::REPEATED)),
+            false => writer.expression(&each.iter),
         })?;
-        if let Some(condition) = &each.filter_expr {
-            self.put(" if ");
-            self.expression(condition)?;
-        }
+        each.filter_expr.iter().try_for_each(|condition| self.expression(condition))?;
         if each.recursive {
-            self.put(" recursive");
-        }
-        self.put(" %}");
-        if each.recursive {
-            self.charge_for_text(&each.body, tag_of(each, self.source));
+            self.charge_after_tag(&each.body, tag_of(each, self.source));
         }
         self.body(&each.body)?;
-        if !each.else_body.is_empty() {
-            self.put("{% else %}");
-            self.body(&each.else_body)?;
-        }
-        self.put("{% endfor %}");
-        Ok(())
+        self.body(&each.else_body)
     }
 
-    /// `if` and `elif` tags; the caller closes them. An `if` alone in an `else` is the same as an `elif`.
-    fn branch(&mut self, keyword: &str, branch: &Spanned<ast::IfCond<'_>>) -> Result<(), Refusal> {
-        self.open("{%", tag_of(branch, self.source));
-        self.put(keyword);
-        self.expression(&branch.expr)?;
-        self.put(" %}");
-        self.body(&branch.true_body)?;
-        match branch.false_body.as_slice() {
-            [] => Ok(()),
-            [Stmt::IfCond(next)] => self.branch("elif ", next),
-            otherwise => {
-                self.put("{% else %}");
-                self.body(otherwise)
-            }
-        }
+    /// The defaults of a macro, the call of a `{% call %}` tag, and the body.
+    fn macro_body(
+        &mut self,
+        declared: &Spanned<ast::Macro<'_>>,
+        call: Option<&Spanned<ast::Call<'_>>>,
+    ) -> Result<(), Refusal> {
+        declared.defaults.iter().try_for_each(|default| self.expression(default))?;
+        call.into_iter().try_for_each(|call| self.call(call))?;
+        self.charge_after_tag(&declared.body, tag_of(declared, self.source));
+        self.body(&declared.body)
+    }
+
+    fn charge_after_tag(&mut self, body: &[Stmt<'_>], written: Range<usize>) {
+        let end = if self.end_tag() { "-}}" } else { "}}" };
+        self.charge_for_text(body, written, end);
     }
 
     fn block(&mut self, block: &Spanned<ast::Block<'_>>) -> Result<(), Refusal> {
-        self.put("block ");
-        self.put(block.name);
+        // A required block may contain only white space, so nothing is charged.
         if block.required {
-            // May hold nothing but white space, so there is no place for a charge, nor much to charge for.
-            self.put(" required");
-            return self.enclosed(&block.body, "endblock");
+            return Ok(());
         }
-        self.put(" %}");
-        // A block that calls itself takes as much stack as a macro that does, but counts as less. Frames without
-        // anything in them make up for it; a block has a scope of its own anyway.
-        self.put("{% with %}{% with %}{% with %}");
-        self.charge_for_text(&block.body, tag_of(block, self.source));
+        let trims_start = self.end_tag();
+        self.charge_for_text(&block.body, tag_of(block, self.source), "}}");
+        // A recursive block uses as much stack as a recursive macro but counts as less. Empty frames compensate; a
+        // block has its own scope anyway.
+        self.put("{% with %}{% with %}{% with ");
+        self.put(if trims_start { "-%}" } else { "%}" });
         self.body(&block.body)?;
-        self.put("{% endwith %}{% endwith %}{% endwith %}{% endblock %}");
+        let before_end = self.source.get(..range_of(block.span()).end).unwrap_or_default();
+        let end_tag = before_end.rfind("{%").unwrap_or(before_end.len());
+        self.copy_to(end_tag);
+        let trims_end = before_end[end_tag..].starts_with("{%-");
+        self.put(if trims_end { "{%-" } else { "{%" });
+        self.put(" endwith %}{% endwith %}{% endwith %}");
         Ok(())
     }
 
-    /// `include`, `import`, `from` and `extends`; `parts` has made sure that their names are literals.
-    fn reference(&mut self, statement: &Stmt<'_>) -> Result<(), Refusal> {
-        match statement {
-            Stmt::Include(include) => self.tagged(tag_of(include, self.source), |writer| {
-                writer.put("include ");
-                writer.expression(&include.name)?;
-                writer.put(if include.ignore_missing { " ignore missing %}" } else { " %}" });
-                Ok(())
-            }),
-            Stmt::Extends(extends) => self.tagged(tag_of(extends, self.source), |writer| {
-                writer.put("extends ");
-                writer.expression(&extends.name)?;
-                writer.put(" %}");
-                Ok(())
-            }),
-            Stmt::Import(import) => self.tagged(tag_of(import, self.source), |writer| {
-                writer.put("import ");
-                writer.expression(&import.expr)?;
-                writer.put(" as ");
-                let Expr::Var(name) = &import.name else {
-                    let message = "a file is imported under a plain name".to_owned();
-                    return Err(Refusal { span: place_of(&import.name), message, help: None });
-                };
-                writer.put(name.id);
-                writer.put(" %}");
-                Ok(())
-            }),
-            Stmt::FromImport(import) => {
-                self.tagged(tag_of(import, self.source), |writer| writer.import_names(import))
-            }
-            _ => Ok(()),
-        }
+    fn include(&mut self, include: &ast::Include<'_>) -> Result<(), Refusal> {
+        let names = match &include.name {
+            Expr::List(list) => list.items.iter().map(literal_name).collect(),
+            name => literal_name(name).map(|name| vec![name]),
+        };
+        self.refer(&include.name, names, include.ignore_missing)
     }
 
-    fn import_names(&mut self, import: &ast::FromImport<'_>) -> Result<(), Refusal> {
-        self.put("from ");
-        self.expression(&import.expr)?;
-        self.put(" import ");
-        for (index, (name, alias)) in import.names.iter().enumerate() {
-            if index > 0 {
-                self.put(", ");
-            }
-            self.nested_target(name);
-            if let Some(alias) = alias {
-                self.put(" as ");
-                self.nested_target(alias);
-            }
+    fn import(&mut self, import: &ast::Import<'_>) -> Result<(), Refusal> {
+        self.refer_to_one(&import.expr)?;
+        if matches!(import.name, Expr::Var(_)) {
+            return Ok(());
         }
-        self.put(" %}");
+        let message = "a file is imported under a plain name".to_owned();
+        Err(Refusal { span: place_of(&import.name), message, help: None })
+    }
+
+    /// A reference to other files, by `name`.
+    fn refer(
+        &mut self,
+        name: &Expr<'_>,
+        names: Option<Vec<String>>,
+        ignore_missing: bool,
+    ) -> Result<(), Refusal> {
+        let span = range_of(name.span());
+        let Some(names) = names else {
+            let message = "the name of a file must be written out, in quotes".to_owned();
+            let help = Some("choose between files with `{% if %}` around several includes".to_owned());
+            return Err(Refusal { span, message, help });
+        };
+        self.references.push(Reference { names, ignore_missing, span });
         Ok(())
+    }
+
+    fn refer_to_one(&mut self, name: &Expr<'_>) -> Result<(), Refusal> {
+        self.refer(name, literal_name(name).map(|name| vec![name]), false)
+    }
+}
+
+/// Whether an assignment changes a namespace.
+fn has_attribute(target: &Expr<'_>) -> bool {
+    match target {
+        Expr::GetAttr(_) => true,
+        Expr::List(list) => list.items.iter().any(has_attribute),
+        _ => false,
+    }
+}
+
+fn literal_name(name: &Expr<'_>) -> Option<String> {
+    match name {
+        Expr::Const(constant) => constant.value.as_str().map(str::to_owned),
+        _ => None,
     }
 }

@@ -1,47 +1,90 @@
-//! Looking at the syntax tree: bodies, lengths, places. Changes nothing.
+//! Read-only helpers for the syntax tree: bodies, lengths, positions.
 
 use std::ops::Range;
 
-use minijinja::machinery::ast::{Expr, Spanned, Stmt};
+use minijinja::machinery::ast::{BinOpKind, Expr, Spanned, Stmt};
 
 use crate::jinja::nesting::range_of;
 
-/// The statements inside a statement.
-pub(crate) fn bodies<'t, 'a>(statement: &'t Stmt<'a>) -> [&'t [Stmt<'a>]; 2] {
-    match statement {
-        Stmt::Template(template) => [&template.children, &[]],
-        Stmt::ForLoop(each) => [&each.body, &each.else_body],
-        Stmt::IfCond(branch) => [&branch.true_body, &branch.false_body],
-        Stmt::WithBlock(with) => [&with.body, &[]],
-        Stmt::SetBlock(set) => [&set.body, &[]],
-        Stmt::AutoEscape(escape) => [&escape.body, &[]],
-        Stmt::FilterBlock(filter) => [&filter.body, &[]],
-        Stmt::Block(block) => [&block.body, &[]],
-        Stmt::Macro(declared) => [&declared.body, &[]],
-        Stmt::CallBlock(call) => [&call.macro_decl.body, &[]],
-        Stmt::EmitExpr(_)
-        | Stmt::EmitRaw(_)
+/// The bytes of text that one pass through `body` can write, without those of nested loops, macros and blocks.
+pub(super) fn text_len(body: &[Stmt<'_>]) -> usize {
+    let of_statement = |statement: &Stmt<'_>| match statement {
+        Stmt::EmitRaw(raw) => raw.raw.len(),
+        Stmt::ForLoop(each) => text_len(&each.else_body),
+        Stmt::IfCond(branch) => text_len(&branch.true_body) + text_len(&branch.false_body),
+        Stmt::WithBlock(with) => text_len(&with.body),
+        Stmt::SetBlock(set) => text_len(&set.body),
+        Stmt::AutoEscape(escape) => text_len(&escape.body),
+        Stmt::FilterBlock(filter) => text_len(&filter.body),
+        Stmt::Template(_)
+        | Stmt::Block(_)
+        | Stmt::Macro(_)
+        | Stmt::CallBlock(_)
+        | Stmt::EmitExpr(_)
         | Stmt::Set(_)
         | Stmt::Import(_)
         | Stmt::FromImport(_)
         | Stmt::Extends(_)
         | Stmt::Include(_)
-        | Stmt::Do(_) => [&[], &[]],
-    }
-}
-
-/// The bytes of text one pass through `body` can write out. Loops, macros and blocks answer for their own.
-pub(super) fn text_len(body: &[Stmt<'_>]) -> usize {
-    let of_statement = |statement: &Stmt<'_>| match statement {
-        Stmt::EmitRaw(raw) => raw.raw.len(),
-        Stmt::ForLoop(each) => text_len(&each.else_body),
-        Stmt::Macro(_) | Stmt::CallBlock(_) | Stmt::Block(_) => 0,
-        other => bodies(other).into_iter().map(text_len).sum(),
+        | Stmt::Do(_) => 0,
     };
     body.iter().map(of_statement).sum()
 }
 
-/// The place to point at for `expression`. The parser's own spans start late in a chain and early in a comparison.
+/// A literal string, number, boolean or none.
+pub(super) fn is_literal(expression: &Expr<'_>) -> bool {
+    matches!(expression, Expr::Const(constant) if constant.value.as_object().is_none())
+}
+
+/// A list, tuple or map of anything but literals.
+pub(super) fn builds_a_list(expression: &Expr<'_>) -> bool {
+    match expression {
+        Expr::List(list) => !list.items.iter().all(is_literal),
+        Expr::Tuple(tuple) => !tuple.items.iter().all(is_literal),
+        Expr::Map(map) => !map.keys.iter().chain(&map.values).all(is_literal),
+        _ => false,
+    }
+}
+
+pub(super) fn is_comparison(operator: BinOpKind) -> bool {
+    use BinOpKind::{Eq, Gt, Gte, In, Lt, Lte, Ne};
+    matches!(operator, Eq | Ne | Lt | Lte | Gt | Gte | In)
+}
+
+/// Whether an operator makes the value a number or a boolean, which need no checks.
+pub(super) fn is_scalar(expression: &Expr<'_>) -> bool {
+    use BinOpKind::{Add, Concat, Mul, ScAnd, ScOr};
+    match expression {
+        Expr::BinOp(operation) => !matches!(operation.op, Concat | Add | Mul | ScAnd | ScOr),
+        Expr::UnaryOp(_) | Expr::Compare(_) | Expr::Test(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether the guarded expression gets its own parentheses: a tuple without (`{% set a, b = 1, 2 %}`), and expressions
+/// whose span starts at the token before, so that their errors would be traced to the expression around them.
+pub(super) fn is_enclosed(expression: &Expr<'_>) -> bool {
+    match expression {
+        Expr::Compare(_) | Expr::IfExpr(_) => true,
+        Expr::BinOp(operation) => is_comparison(operation.op),
+        Expr::Tuple(tuple) => {
+            tuple.items.first().is_some_and(|item| start_of(item) < range_of(tuple.span()).start)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a filter after the guarded expression would apply to a part of it only.
+pub(super) fn needs_parentheses(expression: &Expr<'_>) -> bool {
+    use BinOpKind::{Add, Concat, Mul};
+    match expression {
+        Expr::BinOp(operation) => !matches!(operation.op, Concat | Add | Mul) && !is_comparison(operation.op),
+        Expr::UnaryOp(_) | Expr::Test(_) => true,
+        _ => false,
+    }
+}
+
+/// The range to report for `expression`. The parser's spans start too late in a chain and too early in a comparison.
 pub(super) fn place_of(expression: &Expr<'_>) -> Range<usize> {
     let span = range_of(expression.span());
     match expression {
@@ -50,7 +93,9 @@ pub(super) fn place_of(expression: &Expr<'_>) -> Range<usize> {
     }
 }
 
-fn start_of(expression: &Expr<'_>) -> usize {
+/// Where `expression` starts, or one of the parentheses before it.
+pub(super) fn start_of(expression: &Expr<'_>) -> usize {
+    let start = range_of(expression.span()).start;
     match expression {
         Expr::BinOp(operation) => start_of(&operation.left),
         Expr::Compare(comparison) => start_of(&comparison.expr),
@@ -60,17 +105,20 @@ fn start_of(expression: &Expr<'_>) -> usize {
         Expr::GetItem(item) => start_of(&item.expr),
         Expr::Slice(slice) => start_of(&slice.expr),
         Expr::Call(call) => start_of(&call.expr),
-        Expr::Filter(filter) => {
-            filter.expr.as_ref().map_or_else(|| range_of(filter.span()).start, |operand| start_of(operand))
-        }
-        Expr::UnaryOp(operation) => range_of(operation.span()).start,
-        Expr::Var(_) | Expr::Const(_) | Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => {
-            range_of(expression.span()).start
-        }
+        Expr::Filter(filter) => filter.expr.as_ref().map_or(start, start_of),
+        Expr::UnaryOp(operation) => match &operation.expr {
+            // `not x in y` and `x not in y` have the same spans. A start at `x` fits both.
+            Expr::BinOp(inner) if matches!(inner.op, BinOpKind::In) => start_of(&inner.left),
+            // In `x is not y`, the operator's span starts at `y`.
+            operand => start.min(start_of(operand)),
+        },
+        // Without parentheses, the span starts at the second item.
+        Expr::Tuple(tuple) => tuple.items.first().map_or(start, |item| start.min(start_of(item))),
+        Expr::Var(_) | Expr::Const(_) | Expr::List(_) | Expr::Map(_) => start,
     }
 }
 
-/// The place to point at for a statement: its tag, not the body that follows.
+/// The range to report for a statement: its tag without the body.
 pub(super) fn tag_of<T>(statement: &Spanned<T>, source: &str) -> Range<usize> {
     let span = range_of(statement.span());
     let text = source.get(span.clone()).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Templates that try to take all memory, all time or all stack. Each must end as a template error, soon.
+//! Templates that try to exhaust memory, time or stack. Each must end quickly with a template error.
 
 use super::{compiled, context, rendered};
 
-/// What each attempt is, and the template.
+/// Description and template of each attempt.
 fn attempts() -> Vec<(&'static str, String)> {
     let mut all: Vec<_> = ONE_LINERS.iter().map(|source| (*source, (*source).to_owned())).collect();
     for (start, step) in DOUBLINGS {
@@ -111,7 +111,7 @@ const ONE_LINERS: &[&str] = &[
     "{% import 'x' as a.b() %}",
 ];
 
-/// What starts it, and what doubles it.
+/// The initial value, and the statement that doubles it.
 const DOUBLINGS: &[(&str, &str)] = &[
     ("{% set x = 'xxxxxxxxxxxxxxxx' %}", "{% set @ = @ ~ @ %}"),
     ("{% set x = 'xxxxxxxxxxxxxxxx' %}", "{% set @ = @ + @ %}"),
@@ -142,7 +142,7 @@ const DOUBLINGS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Text that is written out again and again.
+/// Text that is written repeatedly.
 fn repeated_text() -> Vec<(&'static str, String)> {
     let text = "x".repeat(100_000);
     vec![
@@ -195,7 +195,7 @@ fn repeated_text() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Templates that would take all the stack.
+/// Templates that would exhaust the stack.
 fn deep() -> Vec<(&'static str, String)> {
     vec![
         ("a chain of operators", format!("{{{{ 1{} }}}}", " + 1".repeat(100_000))),
@@ -217,7 +217,7 @@ fn deep() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The next test runs this one, under a limit.
+/// Run by the next test under a memory limit.
 #[test]
 #[cfg_attr(target_os = "linux", ignore = "takes a while, and is run by every_abuse_fits_into_little_memory")]
 fn every_abuse_ends_in_an_error() {
@@ -231,7 +231,7 @@ fn every_abuse_ends_in_an_error() {
 }
 
 #[test]
-fn an_abuse_leaves_nothing_behind_for_the_next_rendering() {
+fn memory_budget_is_reset_for_each_rendering() {
     let template = compiled("{% set x = 'x' * 30000000 %}{{ x|length }}").unwrap();
     for _ in 0..3 {
         assert_eq!(template.render(&context()).unwrap(), "30000000");
@@ -255,7 +255,7 @@ fn ordinary_work_stays_within_the_limits() {
     assert_eq!(rendered(&branches).unwrap(), "");
 }
 
-/// Runs the abuses again in a process that may not have more than this much memory, all told.
+/// Runs the abuse tests in a process with this memory limit.
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "only another process can be given less memory")]

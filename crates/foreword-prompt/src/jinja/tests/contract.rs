@@ -11,17 +11,17 @@ fn context_and_ctx_are_the_full_runtime_context() {
 }
 
 #[test]
-fn every_top_level_key_is_there_directly() {
+fn top_level_keys_are_variables() {
     check("{{ user_id }} {{ locale }} {{ users[1].name }}", "u-42 en-US bob");
 }
 
 #[test]
-fn agent_name_and_agent_class_are_there() {
+fn agent_name_and_agent_class_are_available() {
     check("You are {{ agent_name }} ({{ agent_class }}).", "You are ChatAgent (Agent).");
 }
 
 #[test]
-fn the_example_of_the_seed_renders() {
+fn seed_example_renders() {
     check(
         "You are {{ agent_name }} ({{ agent_class }}).\n\
          User={{ user_id }} Locale={{ ctx.locale }} Account={{ context.account_id }}.\n",
@@ -30,7 +30,7 @@ fn the_example_of_the_seed_renders() {
 }
 
 #[test]
-fn reserved_names_win_over_keys_of_the_same_name() {
+fn reserved_names_win_over_equal_keys() {
     let keys = ["context", "ctx", "agent_name", "agent_class"];
     let user = Value::from_pairs(keys.map(|key| (key, "mallory")));
     let seen = RenderContext::new(user, "ChatAgent", "Agent");
@@ -40,7 +40,7 @@ fn reserved_names_win_over_keys_of_the_same_name() {
 }
 
 #[test]
-fn a_context_that_is_no_map_still_has_the_reserved_names() {
+fn non_map_context_has_the_reserved_names() {
     for context in [Value::from(()), Value::from("text"), Value::from(vec![1, 2]), Value::UNDEFINED] {
         let seen = RenderContext::new(context, "ChatAgent", "Agent");
         assert_eq!(compiled("{{ agent_name }}").unwrap().render(&seen).unwrap(), "ChatAgent");
@@ -49,7 +49,7 @@ fn a_context_that_is_no_map_still_has_the_reserved_names() {
 }
 
 #[test]
-fn an_unknown_variable_is_an_error_wherever_it_stands() {
+fn unknown_variable_is_an_error_everywhere() {
     for source in [
         "{{ missing }}",
         "{{ missing.deeper }}",
@@ -77,7 +77,7 @@ fn an_unknown_variable_is_an_error_wherever_it_stands() {
 }
 
 #[test]
-fn a_variable_may_be_asked_whether_it_is_defined() {
+fn is_defined_works_for_missing_variables() {
     check(
         "{{ missing is defined }} {{ user_id is defined }} {{ missing|default('none') }}",
         "False True none",
@@ -85,14 +85,14 @@ fn a_variable_may_be_asked_whether_it_is_defined() {
 }
 
 #[test]
-fn nothing_is_escaped() {
+fn output_is_not_escaped() {
     check("{{ html }}", "<b>\"a\" & 'b'</b>");
     let template = compile("page.html", "{{ html }}".into(), &super::no_files, &Limits::default()).unwrap();
     assert_eq!(template.render(&context()).unwrap(), "<b>\"a\" & 'b'</b>");
 }
 
 #[test]
-fn the_text_is_written_exactly_as_it_stands() {
+fn text_is_written_verbatim() {
     for source in
         ["", "\n", "a\r\nb\r\n", "a\n\n\n", "{", "{ {", "}}", "%}", "{a}{", "\t{x}", "é\u{0}ü\u{feff}"]
     {
@@ -104,7 +104,7 @@ fn the_text_is_written_exactly_as_it_stands() {
 }
 
 #[test]
-fn methods_of_python_work_on_text_lists_and_maps() {
+fn python_methods_work_on_text_lists_and_maps() {
     check("{{ ctx.get('user_id') }} {{ ctx.get('x') }} {{ ctx.get('x', 'y') }}", "u-42 None y");
     check("{% for k, v in map.items() %}{{ k }}={{ v }};{% endfor %}", "a=1;b=2;");
     check("{{ 'a-b'.replace('-', '+').upper().split('+')|join(',') }}", "A,B");
@@ -115,7 +115,7 @@ fn methods_of_python_work_on_text_lists_and_maps() {
 }
 
 #[test]
-fn a_template_reaches_nothing_but_its_context() {
+fn template_reaches_only_its_context() {
     for name in ["debug", "lipsum", "cycler", "joiner", "env", "self", "__import__", "open", "os"] {
         assert!(rendered(&format!("{{{{ {name}() }}}}")).is_err(), "{name}");
         assert!(rendered(&format!("{{{{ {name} }}}}")).is_err(), "{name}");
@@ -125,7 +125,7 @@ fn a_template_reaches_nothing_but_its_context() {
 }
 
 #[test]
-fn the_guard_can_not_be_shadowed() {
+fn guard_functions_cannot_be_shadowed() {
     check("{% set __concat = 1 %}{% set __add = 2 %}{{ 'a' ~ 'b' }}{{ 1 + 1 }}", "ab2");
     let user = Value::from_pairs([("__concat", "mallory"), ("range", "mallory")]);
     let seen = RenderContext::new(user, "ChatAgent", "Agent");
@@ -133,7 +133,7 @@ fn the_guard_can_not_be_shadowed() {
 }
 
 #[test]
-fn a_compiled_template_is_shared_between_threads() {
+fn compiled_template_is_shared_between_threads() {
     fn shared<T: Send + Sync>(value: T) -> Arc<T> {
         Arc::new(value)
     }
@@ -143,7 +143,7 @@ fn a_compiled_template_is_shared_between_threads() {
 }
 
 #[test]
-fn the_same_inputs_give_the_same_bytes() {
+fn rendering_is_deterministic() {
     let source = "{{ ctx }}{% for key in ctx %}{{ key }} {% endfor %}{{ users|tojson }}";
     assert_eq!(rendered(source), rendered(source));
     assert!(rendered(source).unwrap().contains(r#"[{"name": "alice", "tags": ["a", "b"], "trust": "full"}"#));

@@ -1,4 +1,4 @@
-//! The corpus the fuzzer starts from, run as it is: nothing in it may panic.
+//! Runs the fuzz corpus: nothing in it may panic.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::jinja::{Limits, compile};
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the corpus is read from the repository")]
-fn every_input_of_the_corpus_renders_or_is_refused_with_its_place() {
+fn corpus_inputs_render_or_fail_with_a_position() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz_corpus/jinja");
     let mut inputs: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     inputs.sort();

@@ -1,14 +1,14 @@
-//! What errors say, and where they point.
+//! Error messages and positions.
 
-use super::{context, rendered, rendered_with, shown};
+use super::{context, error_text, rendered, rendered_with};
 use crate::jinja::{Limits, compile};
 
 fn failure(source: &str) -> String {
-    shown(&rendered(source).unwrap_err())
+    error_text(&rendered(source).unwrap_err())
 }
 
 #[test]
-fn an_unknown_variable_is_named_with_its_place_and_a_suggestion() {
+fn unknown_variable_error_has_position_and_suggestion() {
     insta::assert_snapshot!(failure("Hello\n  {{ usr_id }}!"), @"
     main.md:2:6: unknown variable `usr_id`
     marks: usr_id
@@ -37,7 +37,7 @@ fn an_unknown_variable_is_named_with_its_place_and_a_suggestion() {
 }
 
 #[test]
-fn a_syntax_error_points_at_what_was_not_expected() {
+fn syntax_error_points_at_the_unexpected_token() {
     insta::assert_snapshot!(failure("one\n{% if user_id %}\n{% endfor %}"), @"
     main.md:3:4: syntax error: unknown statement endfor
     marks: endfor
@@ -61,7 +61,7 @@ fn a_syntax_error_points_at_what_was_not_expected() {
 }
 
 #[test]
-fn an_unknown_filter_test_or_function_is_found_with_a_suggestion() {
+fn unknown_filter_test_or_function_has_a_suggestion() {
     insta::assert_snapshot!(failure("{% if false %}{{ user_id|uper }}{% endif %}"), @"
     main.md:1:26: unknown filter `uper`
     marks: uper
@@ -80,24 +80,24 @@ fn an_unknown_filter_test_or_function_is_found_with_a_suggestion() {
 }
 
 #[test]
-fn an_error_inside_an_include_names_the_included_file() {
+fn error_inside_an_include_names_the_included_file() {
     let files = [("parts/user.md", "one\n two {{ nobody }}\n")];
     let error = rendered_with(&files, "main\n{% include 'parts/user.md' %}").unwrap_err();
-    insta::assert_snapshot!(shown(&error), @"
+    insta::assert_snapshot!(error_text(&error), @"
     parts/user.md:2:9: unknown variable `nobody`
     marks: nobody
     help: known here: `account_id`, `agent_class`, `agent_name`, `context`, `count`, `ctx`, `empty`, `flag`, `html`, `lines`, `locale`, `map`, …; included from main.md:2:4
     ");
     let files = [("broken.md", "\n\n{% endif %}")];
     let error = rendered_with(&files, "{% include 'broken.md' %}").unwrap_err();
-    insta::assert_snapshot!(shown(&error), @"
+    insta::assert_snapshot!(error_text(&error), @"
     broken.md:3:4: syntax error: unknown statement endif
     marks: endif
     ");
     let files = [("base.md", "{% block a %}{% endblock %}")];
     let error = rendered_with(&files, "{% extends 'base.md' %}\n{% block a %}{{ nobody }}{% endblock %}")
         .unwrap_err();
-    insta::assert_snapshot!(shown(&error), @"
+    insta::assert_snapshot!(error_text(&error), @"
     main.md:2:17: unknown variable `nobody`
     marks: nobody
     help: known here: `account_id`, `agent_class`, `agent_name`, `context`, `count`, `ctx`, `empty`, `flag`, `html`, `lines`, `locale`, `map`, …
@@ -105,7 +105,7 @@ fn an_error_inside_an_include_names_the_included_file() {
 }
 
 #[test]
-fn a_wrong_type_points_at_the_operation() {
+fn wrong_type_points_at_the_operation() {
     insta::assert_snapshot!(failure("{{ 1 + 'a' }}"), @"
     main.md:1:4: `+` does not work on number and string
     marks: 1 + 'a'
@@ -141,7 +141,7 @@ fn a_wrong_type_points_at_the_operation() {
 }
 
 #[test]
-fn running_out_of_fuel_says_so() {
+fn fuel_exhaustion_is_reported() {
     let source = "text\n{% for i in range(100000) %}\n  {{ i + i }}{{ i }}{{ i }}{{ i }}{% endfor %}";
     insta::assert_snapshot!(failure(source), @"
     main.md:2:4: the template ran out of fuel: it takes too many steps
@@ -169,7 +169,7 @@ fn building_too_much_points_at_the_growth() {
 }
 
 #[test]
-fn an_error_that_knows_only_its_line_still_points_at_a_tag() {
+fn error_with_only_a_line_points_at_a_tag() {
     insta::assert_snapshot!(failure("one\n  {% set x = not missing %}"), @"
     main.md:2:6: unknown variable `missing`
     marks: set x = not missing
@@ -191,7 +191,7 @@ fn an_error_that_knows_only_its_line_still_points_at_a_tag() {
 }
 
 #[test]
-fn a_place_beyond_what_the_engine_can_count_is_still_a_place() {
+fn error_on_a_very_long_line_has_a_position() {
     let error = rendered(&format!("{}{{{{ missing }}}}", "\n".repeat(70_000))).unwrap_err();
     assert_eq!(error.to_string(), "main.md:70001:4: unknown variable `missing`");
     let error = rendered(&format!("{}{{{{ missing }}}}", "x".repeat(70_000))).unwrap_err();
@@ -202,7 +202,7 @@ fn a_place_beyond_what_the_engine_can_count_is_still_a_place() {
 }
 
 #[test]
-fn a_template_that_is_too_large_is_refused() {
+fn oversized_template_is_refused() {
     let limits = Limits { source_bytes: 10, ..Limits::default() };
     let error = compile("main.md", "12345678901".into(), &super::no_files, &limits).unwrap_err();
     assert_eq!(error.to_string(), "main.md:1:1: the template has 11 bytes, at most 10 are allowed");
@@ -210,7 +210,7 @@ fn a_template_that_is_too_large_is_refused() {
 }
 
 #[test]
-fn the_callers_limits_count() {
+fn limits_of_the_caller_apply() {
     let limits = Limits { fuel: 50, ..Limits::default() };
     let template = compile("a.md", "{% for i in range(100) %}{% endfor %}".into(), &super::no_files, &limits);
     assert_eq!(

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{context, rendered, rendered_with, shown};
+use super::{context, error_text, rendered, rendered_with};
 use crate::jinja::{Limits, compile};
 
 #[test]
-fn an_include_sees_the_variables_around_it() {
+fn include_sees_the_surrounding_variables() {
     let files = [("parts/user.md", "{{ user.name }}:{{ locale }};")];
     let main = "{% for user in users %}{% include 'parts/user.md' %}{% endfor %}";
     assert_eq!(rendered_with(&files, main).unwrap(), "alice:en-US;bob:en-US;carol:en-US;");
 }
 
 #[test]
-fn a_template_extends_another_and_calls_its_blocks() {
+fn template_extends_another_and_calls_its_blocks() {
     let files = [
         (
             "base.md",
@@ -31,7 +31,7 @@ fn a_template_extends_another_and_calls_its_blocks() {
 }
 
 #[test]
-fn a_required_block_must_be_filled_in() {
+fn required_block_must_be_defined() {
     let files = [("base.md", "[{% block body required %} {% endblock %}]")];
     let filled = "{% extends 'base.md' %}{% block body %}x{{ super() }}{% endblock %}";
     assert_eq!(rendered_with(&files, filled).unwrap(), "[x ]");
@@ -40,14 +40,14 @@ fn a_required_block_must_be_filled_in() {
 }
 
 #[test]
-fn the_first_file_that_exists_is_included_and_a_missing_one_may_be_ignored() {
+fn first_existing_file_of_a_list_is_included() {
     let files = [("b.md", "b")];
     assert_eq!(rendered_with(&files, "{% include ['a.md', 'b.md'] %}").unwrap(), "b");
     assert_eq!(rendered_with(&files, "[{% include 'a.md' ignore missing %}]").unwrap(), "[]");
 }
 
 #[test]
-fn a_compiled_template_lists_everything_it_was_built_from() {
+fn compiled_template_lists_its_sources() {
     let loader = |name: &str| match name {
         "a.md" => Ok(Some(Arc::from("{% include 'b.md' %}"))),
         "b.md" => Ok(Some(Arc::from("b"))),
@@ -61,20 +61,20 @@ fn a_compiled_template_lists_everything_it_was_built_from() {
 }
 
 #[test]
-fn files_that_include_each_other_are_refused_with_the_round_they_make() {
+fn include_cycle_is_rejected_with_its_files() {
     let files = [
         ("a.md", "text\n {% include 'b.md' %}"),
         ("b.md", "{% import 'c.md' as c %}"),
         ("c.md", "{% extends 'a.md' %}"),
     ];
     let error = rendered_with(&files, "{% include 'a.md' %}").unwrap_err();
-    insta::assert_snapshot!(shown(&error), @"
+    insta::assert_snapshot!(error_text(&error), @"
     c.md:1:12: these files include each other: a.md → b.md → c.md → a.md
     marks: 'a.md'
     help: take one of them out
     ");
     let error = rendered("{% include 'main.md' %}").unwrap_err();
-    insta::assert_snapshot!(shown(&error), @"
+    insta::assert_snapshot!(error_text(&error), @"
     main.md:1:12: these files include each other: main.md → main.md
     marks: 'main.md'
     help: take one of them out
@@ -82,8 +82,8 @@ fn files_that_include_each_other_are_refused_with_the_round_they_make() {
 }
 
 #[test]
-fn a_missing_file_is_an_error_at_the_include() {
-    insta::assert_snapshot!(shown(&rendered("one\n{% include 'gone.md' %}").unwrap_err()), @"
+fn missing_file_is_an_error_at_the_include() {
+    insta::assert_snapshot!(error_text(&rendered("one\n{% include 'gone.md' %}").unwrap_err()), @"
     main.md:2:12: there is no file `gone.md`
     marks: 'gone.md'
     help: add it, or write `ignore missing` after the name of an include
@@ -91,17 +91,17 @@ fn a_missing_file_is_an_error_at_the_include() {
 }
 
 #[test]
-fn a_file_that_can_not_be_read_is_an_error_at_the_include() {
+fn unreadable_file_is_an_error_at_the_include() {
     let loader = |_: &str| Err("permission denied".to_owned());
     let error = compile("main.md", "{% include 'a.md' %}".into(), &loader, &Limits::default()).unwrap_err();
-    insta::assert_snapshot!(shown(&error), @"
+    insta::assert_snapshot!(error_text(&error), @"
     main.md:1:12: can't read `a.md`: permission denied
     marks: 'a.md'
     ");
 }
 
 #[test]
-fn a_name_that_leaves_the_root_never_reaches_the_loader() {
+fn name_outside_the_root_never_reaches_the_loader() {
     let loader = |name: &str| -> Result<Option<Arc<str>>, String> { panic!("asked for {name}") };
     for name in ["../x", "/etc/passwd", "a/../../x", "./x", "a//b", "", "..", "C:x", "a\\\\b", "a\\x00b"] {
         for tag in ["include '%'", "import '%' as m", "from '%' import m", "extends '%'", "include ['%']"] {
@@ -113,7 +113,7 @@ fn a_name_that_leaves_the_root_never_reaches_the_loader() {
 }
 
 #[test]
-fn a_file_name_must_be_written_out() {
+fn included_file_name_must_be_a_literal() {
     for tag in [
         "include locale",
         "include 'a' ~ 'b'",
@@ -128,7 +128,7 @@ fn a_file_name_must_be_written_out() {
 }
 
 #[test]
-fn too_many_files_and_too_deep_a_stack_of_them_are_refused() {
+fn too_many_or_too_deep_includes_are_rejected() {
     let loader = |name: &str| {
         let number: usize = name.parse().unwrap();
         Ok(Some(Arc::from(format!("{{% include '{}' %}}", number + 1))))

@@ -1,4 +1,4 @@
-//! The Jinja dialect as a whole: what a template sees, what it can't do, what its errors say.
+//! The Jinja dialect: variables, restrictions, errors.
 
 mod abuse;
 mod contract;
@@ -62,7 +62,7 @@ pub(super) fn rendered(source: &str) -> Result<String, TemplateError> {
     compiled(source)?.render(&context())
 }
 
-/// Renders `main` with the other files at hand.
+/// Renders `main` with these other files.
 pub(super) fn rendered_with(files: &[(&str, &str)], main: &str) -> Result<String, TemplateError> {
     let loader =
         |name: &str| Ok(files.iter().find(|(file, _)| *file == name).map(|(_, text)| Arc::from(*text)));
@@ -75,7 +75,7 @@ pub(super) fn check(source: &str, expected: &str) {
 }
 
 /// The error as the command line would print it, without the source line.
-pub(super) fn shown(error: &TemplateError) -> String {
+pub(super) fn error_text(error: &TemplateError) -> String {
     let help = error.help.as_deref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
     let marked = error.span.clone().and_then(|span| error.text.get(span)).unwrap_or("?");
     format!("{error}\nmarks: {marked}{help}")

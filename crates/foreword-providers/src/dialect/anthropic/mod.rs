@@ -1,4 +1,4 @@
-//! Anthropic's Messages: `POST {base_url}/v1/messages`, with `x-api-key` and `anthropic-version`.
+//! Anthropic's Messages API: `POST {base_url}/v1/messages`, with `x-api-key` and `anthropic-version`.
 
 mod request;
 mod response;
@@ -10,5 +10,5 @@ pub(super) use request::CacheControl;
 pub use request::encode;
 pub(super) use response::Answer;
 
-/// The version of the interface that is spoken.
+/// The `anthropic-version` header.
 pub const VERSION: &str = "2023-06-01";

@@ -1,10 +1,10 @@
-//! A request as Anthropic reads it. The order of the fields is the order of what is cached, and the messages stand last:
-//! without its marks and its closing brackets, a request is the beginning of the next one.
+//! Encodes requests for Anthropic. The field order is the order in which Anthropic caches, with the messages last:
+//! without its cache breakpoints and closing brackets, each request is a prefix of the next one.
 
 use std::borrow::Cow;
 
 use foreword_core::message::ContentBlock;
-use foreword_core::model::marks::{self, Marks, Shape};
+use foreword_core::model::breakpoints::{self, BreakpointPositions, MessageShape};
 use foreword_core::model::{Diagnostics, ModelRequest, RequestMessage, RequestRole};
 use foreword_core::models::Breakpoints;
 use foreword_core::price::CacheTtl;
@@ -14,13 +14,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::json_length::json_length;
-use super::super::{odd_values, openai_chat};
+use super::super::{openai_chat, sanitize};
 
-/// The most tokens an answer may have if nobody says: the interface wants a number.
+/// `max_tokens` when the request sets none: the API requires a number.
 const DEFAULT_MAX_TOKENS: usize = 8192;
 
-/// What stands for a message in which nothing is left to say; an empty one would be refused.
-const NOTHING_SAID: &str = "(empty)";
+/// Replaces the content of an empty message, which the API would reject.
+const EMPTY_MESSAGE: &str = "(empty)";
 
 /// The body of a request.
 #[must_use]
@@ -61,7 +61,7 @@ struct Body<'a> {
     messages: Vec<Message<'a>>,
 }
 
-/// A first request says that there is none before it.
+/// `null` in the first request of a conversation.
 #[derive(Serialize)]
 struct Compared<'a> {
     previous_message_id: Option<&'a str>,
@@ -106,10 +106,10 @@ enum Block<'a> {
         cache_control: Option<CacheControl>,
     },
     #[serde(untagged)]
-    Theirs(&'a Value),
+    Opaque(&'a Value),
 }
 
-/// A mark: up to here, for so long.
+/// A cache breakpoint with its TTL.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(in super::super) struct CacheControl {
     #[serde(rename = "type")]
@@ -131,9 +131,9 @@ impl CacheControl {
 impl Body<'_> {
     fn mark(&mut self, request: &ModelRequest) {
         let tools = self.tools.iter().map(Tool::bytes).sum();
-        let shapes: Vec<Shape> = self.messages.iter().map(Message::shape).collect();
-        let Marks { system, messages } =
-            marks::choose(request, tools, &shapes, || self.messages.iter().map(Message::bytes).sum());
+        let shapes: Vec<MessageShape> = self.messages.iter().map(Message::shape).collect();
+        let BreakpointPositions { system, messages } =
+            breakpoints::choose(request, tools, &shapes, || self.messages.iter().map(Message::bytes).sum());
         for (block, ttl) in system {
             self.system[block].mark(CacheControl::new(ttl));
         }
@@ -154,24 +154,24 @@ impl<'a> Tool<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The message, if anything is left of it.
+    /// The message, or `None` if no content is left.
     fn new(message: &'a RequestMessage) -> Option<Self> {
         let role = message.role;
         let (mut content, words): (Vec<_>, Vec<_>) =
             message.content.iter().filter_map(|block| Block::new(block, role)).partition(|block| {
                 role == RequestRole::Assistant || matches!(block, Block::ToolResult { .. })
             });
-        // Results come first: Anthropic looks for them right behind the calls.
+        // Tool results come first: Anthropic requires them directly after the calls.
         content.extend(words);
         if content.is_empty() && role != RequestRole::Assistant {
-            content.push(Block::text(NOTHING_SAID));
+            content.push(Block::text(EMPTY_MESSAGE));
         }
         (!content.is_empty()).then_some(Self { role, content })
     }
 
-    fn shape(&self) -> Shape {
-        let blocks = self.content.iter().map(|block| !matches!(block, Block::Theirs(_))).collect();
-        Shape { role: self.role, blocks }
+    fn shape(&self) -> MessageShape {
+        let blocks = self.content.iter().map(|block| !matches!(block, Block::Opaque(_))).collect();
+        MessageShape { role: self.role, blocks }
     }
 
     fn bytes(&self) -> usize {
@@ -184,26 +184,26 @@ impl<'a> Block<'a> {
         Self::Text { text, cache_control: None }
     }
 
-    /// The block as it is sent, unless Anthropic would refuse it.
+    /// The block as it is sent, or `None` if Anthropic would reject it.
     fn new(block: &'a ContentBlock, role: RequestRole) -> Option<Self> {
         Some(match block {
             ContentBlock::Text { text } if text.trim().is_empty() => return None,
             ContentBlock::Text { text } => Self::text(text),
             ContentBlock::ToolCall { id, name, input } => Self::ToolUse {
-                id: odd_values::call_id(id.as_str()),
-                name: odd_values::tool_name(name),
-                input: odd_values::as_object(input),
+                id: sanitize::call_id(id.as_str()),
+                name: sanitize::tool_name(name),
+                input: sanitize::as_object(input),
                 cache_control: None,
             },
             ContentBlock::ToolResult { call, content, is_error } => Self::ToolResult {
-                tool_use_id: odd_values::call_id(call.as_str()),
+                tool_use_id: sanitize::call_id(call.as_str()),
                 content,
                 is_error: *is_error,
                 cache_control: None,
             },
             ContentBlock::Other(value) => {
                 let ours = role == RequestRole::Assistant && may_have_come_from_anthropic(value);
-                return ours.then_some(Self::Theirs(value));
+                return ours.then_some(Self::Opaque(value));
             }
         })
     }
@@ -213,7 +213,7 @@ impl<'a> Block<'a> {
             Self::Text { cache_control, .. }
             | Self::ToolUse { cache_control, .. }
             | Self::ToolResult { cache_control, .. } => *cache_control = Some(mark),
-            Self::Theirs(_) => {}
+            Self::Opaque(_) => {}
         }
     }
 
@@ -226,17 +226,17 @@ impl<'a> Block<'a> {
             Self::Text { text, .. } => text.len(),
             Self::ToolUse { name, input, .. } => name.len() + json_length(input),
             Self::ToolResult { content, .. } => content.len(),
-            Self::Theirs(value) => json_length(value),
+            Self::Opaque(value) => json_length(value),
         }
     }
 }
 
-/// Whether `block` is something this dialect gives out. What another provider left in the history, or a block that only
-/// looks like one of ours, would be refused, and the conversation with it.
+/// Whether `block` is a content block of this dialect. Anthropic rejects the whole request if it contains a block of
+/// another provider, or one that only resembles its own.
 fn may_have_come_from_anthropic(block: &Value) -> bool {
     match block["type"].as_str() {
         None | Some("text" | "tool_use" | "tool_call" | "tool_result" | openai_chat::REASONING) => false,
-        // Thoughts that nobody signed come from a server that only speaks like Anthropic.
+        // Unsigned thinking blocks come from a server that only imitates the API.
         Some("thinking") => block["signature"].as_str().is_some_and(|signature| !signature.is_empty()),
         Some(_) => true,
     }
@@ -245,7 +245,7 @@ fn may_have_come_from_anthropic(block: &Value) -> bool {
 fn role<S: serde::Serializer>(role: &RequestRole, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(match role {
         RequestRole::Assistant => "assistant",
-        // Results of tools are something the model is told.
+        // Tool results are sent with the role `user`.
         RequestRole::User | RequestRole::Tool => "user",
     })
 }

@@ -1,4 +1,4 @@
-//! An answer as Anthropic sends it: blocks that are opened, filled and closed, or one JSON.
+//! Decodes answers from Anthropic: a stream of content blocks (start, delta, stop), or one JSON object.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use foreword_core::model::{AnthropicUsage, ModelEvent, Note, StopReason, reporte
 use serde_json::Value;
 
 use super::super::call_ids::CallIds;
-use super::super::framing::{Frame, MAX_HELD};
-use super::super::{Decoded, Fault, odd_values};
-use crate::refusal;
+use super::super::frame_decoder::{Frame, MAX_HELD, report_buffered};
+use super::super::{DecodeError, Decoded, sanitize};
+use crate::error_response;
 
-/// What has been read of an answer.
+/// The decoding state of one answer.
 #[derive(Debug)]
 pub(in super::super) struct Answer {
     ids: CallIds,
-    /// The blocks that are open, by their index.
+    /// The open blocks, by index.
     open: BTreeMap<u64, Open>,
-    /// How much is held of them.
+    /// The number of buffered bytes.
     held: usize,
     usage: AnthropicUsage,
     called: bool,
     stop: Option<String>,
 }
 
-/// A block that is not at its end.
+/// A block that has not been closed.
 #[derive(Debug)]
 enum Open {
-    /// Words are passed on at once.
+    /// Text deltas are emitted at once.
     Text,
     Call {
         id: String,
@@ -35,8 +35,8 @@ enum Open {
         input: Value,
         written: String,
     },
-    /// Something only the provider understands.
-    Theirs {
+    /// A block type that only the provider understands.
+    Opaque {
         block: Value,
         written: String,
     },
@@ -55,7 +55,7 @@ impl Answer {
     pub(in super::super) fn read(&mut self, frame: &Frame, out: &mut Decoded) {
         let Ok(data) = serde_json::from_str::<Value>(&frame.data) else {
             if frame.name.as_deref().is_none_or(is_known) && !frame.data.trim().is_empty() {
-                out.push(Err(Fault::broken("an event of the answer is broken JSON")));
+                out.push(Err(DecodeError::broken("an event of the answer is broken JSON")));
             }
             return;
         };
@@ -76,14 +76,14 @@ impl Answer {
                 }
             }
             "message_stop" => self.stopped(out),
-            "error" => out.push(Err(refusal::in_stream(&data))),
+            "error" => out.push(Err(error_response::in_stream(&data))),
             _ => {}
         }
     }
 
     pub(in super::super) fn read_whole(&mut self, answer: &Value, out: &mut Decoded) {
         let Some(blocks) = answer["content"].as_array() else {
-            return out.push(Err(refusal::in_stream(answer)));
+            return out.push(Err(error_response::in_stream(answer)));
         };
         notes(answer, out);
         self.count(&answer["usage"], out);
@@ -95,17 +95,17 @@ impl Answer {
         self.stopped(out);
     }
 
-    /// The bytes are at their end.
+    /// Handles the end of the body.
     pub(in super::super) fn end(&mut self, out: &mut Decoded) {
         if self.stop.is_some() {
             self.stopped(out);
         } else {
-            out.push(Err(Fault::broken("the answer broke off before it was complete")));
+            out.push(Err(DecodeError::broken("the answer broke off before it was complete")));
         }
     }
 
     fn start(&mut self, index: u64, block: &Value, out: &mut Decoded) {
-        // Some servers forget to close a block before they open the next in its place.
+        // Some servers do not close a block before they reuse its index.
         self.close(index, out);
         let text = |field: &str| block[field].as_str().unwrap_or_default().to_owned();
         let open = match block["type"].as_str() {
@@ -119,7 +119,7 @@ impl Answer {
                 input: block["input"].clone(),
                 written: String::new(),
             },
-            Some(_) => Open::Theirs { block: block.clone(), written: String::new() },
+            Some(_) => Open::Opaque { block: block.clone(), written: String::new() },
             None => return,
         };
         self.hold(64, out);
@@ -129,25 +129,26 @@ impl Answer {
     fn add(&mut self, index: u64, delta: &Value, out: &mut Decoded) {
         let text = |field: &str| delta[field].as_str().unwrap_or_default();
         let held = match (self.open.get_mut(&index), delta["type"].as_str()) {
-            // Words are words, even if nobody opened a block for them.
+            // Accept text deltas without an open block.
             (None | Some(Open::Text), Some("text_delta")) => {
                 say(text("text"), out);
                 0
             }
-            (Some(Open::Call { written, .. } | Open::Theirs { written, .. }), Some("input_json_delta")) => {
+            (Some(Open::Call { written, .. } | Open::Opaque { written, .. }), Some("input_json_delta")) => {
                 written.push_str(text("partial_json"));
                 text("partial_json").len()
             }
-            (Some(Open::Theirs { block, .. }), _) => grow(block, delta),
+            (Some(Open::Opaque { block, .. }), _) => grow(block, delta),
             _ => 0,
         };
         self.hold(held, out);
     }
 
     fn hold(&mut self, bytes: usize, out: &mut Decoded) {
+        report_buffered(self.held, bytes, out);
         self.held += bytes;
         if self.held > MAX_HELD {
-            out.push(Err(Fault::broken(format!(
+            out.push(Err(DecodeError::broken(format!(
                 "the answer holds more than {MAX_HELD} bytes besides its words"
             ))));
         }
@@ -158,15 +159,15 @@ impl Answer {
             None | Some(Open::Text) => {}
             Some(Open::Call { id, name, input, written }) => {
                 self.called = true;
-                // A call may come whole, with nothing written afterwards.
+                // The input may be complete in the start event, without deltas.
                 let whole = written.is_empty() && input.is_object();
-                let input = if whole { input } else { odd_values::arguments(&written) };
+                let input = if whole { input } else { sanitize::arguments(&written) };
                 let id = self.ids.take(&id);
                 out.push(Ok(ModelEvent::Block(ContentBlock::ToolCall { id, name, input })));
             }
-            Some(Open::Theirs { mut block, written }) => {
+            Some(Open::Opaque { mut block, written }) => {
                 if !written.is_empty() {
-                    block["input"] = odd_values::as_object(&odd_values::arguments(&written)).into_owned();
+                    block["input"] = sanitize::as_object(&sanitize::arguments(&written)).into_owned();
                 }
                 out.push(Ok(ModelEvent::Block(ContentBlock::Other(block))));
             }
@@ -182,25 +183,25 @@ impl Answer {
             ("end_turn" | "stop_sequence" | "tool_use", false) => StopReason::EndTurn,
             ("max_tokens", _) => StopReason::MaxTokens,
             ("refusal", _) => StopReason::Refusal,
-            (other, _) => StopReason::Other(refusal::one_line(other, 100)),
+            (other, _) => StopReason::Other(error_response::one_line(other, 100)),
         };
         out.push(Ok(ModelEvent::Stopped(reason)));
     }
 
-    /// What is not mentioned stays as it was.
+    /// Fields that are absent keep their value.
     fn count(&mut self, said: &Value, out: &mut Decoded) {
         out.extend(self.usage.add(said).map(|usage| Ok(ModelEvent::Usage(usage))));
         out.extend(reported_cost(said).map(|cost| Ok(ModelEvent::Note(Note::Cost(cost)))));
     }
 }
 
-/// What is said about the answer. The reason for a missed cache has a type, and more fields in some cases.
+/// Emits notes on the answer, such as the reason for a cache miss; a reason has a type and sometimes further fields.
 fn notes(said: &Value, out: &mut Decoded) {
     if let Some(id) = said["id"].as_str() {
-        out.push(Ok(ModelEvent::Note(Note::Id(refusal::one_line(id, 200)))));
+        out.push(Ok(ModelEvent::Note(Note::Id(error_response::one_line(id, 200)))));
     }
     if let Some(reason) = said["diagnostics"]["cache_miss_reason"]["type"].as_str() {
-        out.push(Ok(ModelEvent::Note(Note::CacheMiss(refusal::one_line(reason, 200)))));
+        out.push(Ok(ModelEvent::Note(Note::CacheMiss(error_response::one_line(reason, 200)))));
     }
 }
 
@@ -210,14 +211,15 @@ fn say(words: &str, out: &mut Decoded) {
     }
 }
 
-/// Adds a piece to a block whatever it is: texts grow, lists get one more, the rest is taken as it is.
+/// Merges a delta into a block of unknown type: strings are appended, arrays extended, other values replaced. Returns
+/// the number of bytes added.
 fn grow(block: &mut Value, delta: &Value) -> usize {
     let (Some(fields), Some(pieces)) = (block.as_object_mut(), delta.as_object()) else { return 0 };
     for (field, piece) in pieces.iter().filter(|(field, _)| *field != "type") {
         match (fields.get_mut(field), piece) {
             (Some(Value::String(text)), Value::String(more)) => text.push_str(more),
             (Some(Value::Array(list)), Value::Array(more)) => list.extend(more.iter().cloned()),
-            // Each citation comes alone, for a list that is called after them.
+            // Each citation arrives alone and belongs into the `citations` array.
             _ if field == "citation" => match fields.get_mut("citations") {
                 Some(Value::Array(list)) => list.push(piece.clone()),
                 _ => drop(fields.insert("citations".to_owned(), Value::Array(vec![piece.clone()]))),

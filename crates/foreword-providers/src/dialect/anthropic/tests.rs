@@ -1,4 +1,4 @@
-//! What Anthropic is sent, and what is read of what it sends.
+//! Requests to Anthropic and the decoding of its answers.
 
 use foreword_core::message::{ContentBlock, Usage};
 use foreword_core::model::{Diagnostics, ModelEvent, ModelRequest, Note, RequestRole, StopReason};
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use super::encode;
 use crate::dialect::samples::{block, call, decoded, layered, message, result, shape};
-use crate::dialect::{Decoded, Fault};
+use crate::dialect::{DecodeError, Decoded};
 
 fn events(body: &str) -> Decoded {
     decoded(WireDialect::Anthropic, body)
 }
 
-/// The events as they stand in a stream.
+/// The events as a server-sent event stream.
 fn stream(events: &[Value]) -> String {
     let event =
         |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default());
@@ -44,7 +44,7 @@ fn markers(request: &ModelRequest) -> Vec<String> {
 }
 
 #[test]
-fn a_request_stands_in_the_order_of_what_is_cached() {
+fn request_fields_have_the_cache_order() {
     let mut request = layered();
     request.cache.breakpoints = Breakpoints::Explicit;
     request.cache.ttl = CacheTtl::OneHour;
@@ -52,7 +52,7 @@ fn a_request_stands_in_the_order_of_what_is_cached() {
 }
 
 #[test]
-fn without_a_word_on_breakpoints_nothing_is_marked() {
+fn no_breakpoints_without_support() {
     for breakpoints in [Breakpoints::None, Breakpoints::Automatic] {
         let mut request = layered();
         request.cache.breakpoints = breakpoints;
@@ -61,7 +61,7 @@ fn without_a_word_on_breakpoints_nothing_is_marked() {
 }
 
 #[test]
-fn what_is_smaller_than_the_smallest_cached_prefix_is_not_marked() {
+fn prefixes_below_the_minimum_get_no_breakpoint() {
     let mut request = layered();
     request.tools = [].into();
     request.cache.breakpoints = Breakpoints::Explicit;
@@ -77,7 +77,7 @@ fn what_is_smaller_than_the_smallest_cached_prefix_is_not_marked() {
 }
 
 #[test]
-fn an_hour_never_stands_behind_five_minutes() {
+fn one_hour_breakpoints_precede_five_minute_ones() {
     let mut request = layered();
     request.cache.breakpoints = Breakpoints::Explicit;
     request.cache.ttl = CacheTtl::OneHour;
@@ -87,7 +87,7 @@ fn an_hour_never_stands_behind_five_minutes() {
 }
 
 #[test]
-fn many_calls_at_once_leave_a_mark_where_the_request_before_ended() {
+fn parallel_calls_keep_the_previous_breakpoint() {
     let mut request = layered();
     request.cache.breakpoints = Breakpoints::Explicit;
     for (count, expected) in [
@@ -106,7 +106,7 @@ fn many_calls_at_once_leave_a_mark_where_the_request_before_ended() {
 }
 
 #[test]
-fn nothing_is_sent_that_would_be_refused() {
+fn rejected_content_is_not_sent() {
     let other = |value: Value| ContentBlock::Other(value);
     let mut request = layered();
     request.system = vec![block(" \n", CacheClass::Static, 1)];
@@ -133,7 +133,7 @@ fn nothing_is_sent_that_would_be_refused() {
 }
 
 #[test]
-fn blocks_only_anthropic_understands_come_back_as_they_were() {
+fn opaque_blocks_are_sent_back_unchanged() {
     let start = |index: u64, block: Value| json!({ "type": "content_block_start", "index": index, "content_block": block });
     let add =
         |index: u64, delta: Value| json!({ "type": "content_block_delta", "index": index, "delta": delta });
@@ -168,7 +168,7 @@ fn blocks_only_anthropic_understands_come_back_as_they_were() {
 }
 
 #[test]
-fn the_input_is_only_what_no_cache_has_read_or_written() {
+fn input_excludes_cache_reads_and_writes() {
     let body = stream(&[
         json!({ "type": "message_start", "message": { "usage": {
             "input_tokens": 12, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50,
@@ -186,7 +186,7 @@ fn the_input_is_only_what_no_cache_has_read_or_written() {
         cache_write_1h: 30,
         cache_unknown: false,
     };
-    let expected: [Result<ModelEvent, Fault>; 3] = [
+    let expected: [Result<ModelEvent, DecodeError>; 3] = [
         Ok(ModelEvent::Usage(first)),
         Ok(ModelEvent::Usage(Usage { output: 44, ..first })),
         Ok(ModelEvent::Stopped(StopReason::MaxTokens)),
@@ -195,7 +195,7 @@ fn the_input_is_only_what_no_cache_has_read_or_written() {
 }
 
 #[test]
-fn every_reason_to_stop_is_understood_or_passed_on() {
+fn stop_reasons_are_mapped_or_passed_on() {
     for (reason, expected) in [
         ("end_turn", StopReason::EndTurn),
         ("stop_sequence", StopReason::EndTurn),
@@ -211,7 +211,7 @@ fn every_reason_to_stop_is_understood_or_passed_on() {
 }
 
 #[test]
-fn ids_that_are_none_are_replaced_and_never_twice_the_same() {
+fn invalid_ids_are_replaced_by_unique_ones() {
     // The request has a call `toolu_1` already.
     let calls = ["", "two words", "toolu_9", "toolu_9", "toolu_1", &"x".repeat(300)];
     let blocks: Vec<Value> =
@@ -228,7 +228,7 @@ fn ids_that_are_none_are_replaced_and_never_twice_the_same() {
 }
 
 #[test]
-fn a_provider_that_compares_requests_is_told_which_answer_came_before() {
+fn previous_answer_id_is_sent_for_cache_diagnostics() {
     let asked = |diagnostics| {
         let mut request = layered();
         request.cache.diagnostics = diagnostics;
@@ -241,14 +241,14 @@ fn a_provider_that_compares_requests_is_told_which_answer_came_before() {
 }
 
 #[test]
-fn what_the_provider_says_of_its_cache_is_passed_on_with_the_name_of_the_answer() {
+fn cache_miss_reason_and_answer_id_are_reported() {
     let missed = json!({ "cache_miss_reason": { "type": "system_changed", "cache_missed_input_tokens": 9 } });
     let body = stream(&[
         json!({ "type": "message_start", "message": { "id": "msg_2", "diagnostics": missed } }),
         json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } }),
         json!({ "type": "message_stop" }),
     ]);
-    let expected: [Result<ModelEvent, Fault>; 3] = [
+    let expected: [Result<ModelEvent, DecodeError>; 3] = [
         Ok(ModelEvent::Note(Note::Id("msg_2".to_owned()))),
         Ok(ModelEvent::Note(Note::CacheMiss("system_changed".to_owned()))),
         Ok(ModelEvent::Stopped(StopReason::EndTurn)),

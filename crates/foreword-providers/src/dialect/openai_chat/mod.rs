@@ -1,5 +1,5 @@
-//! OpenAI's chat completions, and the habits of those who speak it too: Ollama, llama.cpp, vLLM, LiteLLM.
-//! `POST {base_url}/chat/completions`, with a bearer token.
+//! OpenAI's Chat Completions API and the variations of compatible servers (Ollama, llama.cpp, vLLM, LiteLLM): `POST
+//! {base_url}/chat/completions`, with a bearer token.
 
 mod request;
 mod response;
@@ -11,5 +11,5 @@ mod tests;
 pub use request::{OutputLimit, encode};
 pub(super) use response::Answer;
 
-/// The type of the blocks that keep what a model thought before it spoke, for servers that want it back.
+/// The type of blocks that hold a model's reasoning, for servers that expect it back.
 pub const REASONING: &str = "reasoning_content";

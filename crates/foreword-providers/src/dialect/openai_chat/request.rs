@@ -1,10 +1,10 @@
-//! A request as OpenAI reads it. The messages stand last: without its marks and its closing brackets, a request is the
-//! beginning of the next one.
+//! Encodes requests for OpenAI. The messages are last: without its cache breakpoints and closing brackets, each request
+//! is a prefix of the next one.
 
 use std::borrow::Cow;
 
 use foreword_core::message::ContentBlock;
-use foreword_core::model::marks::{self, Marks, Shape};
+use foreword_core::model::breakpoints::{self, BreakpointPositions, MessageShape};
 use foreword_core::model::{ModelRequest, RequestMessage, RequestRole};
 use foreword_core::models::Breakpoints;
 use foreword_core::price::CacheTtl;
@@ -15,24 +15,24 @@ use serde_json::Value;
 
 use super::super::anthropic::CacheControl;
 use super::super::json_length::json_length;
-use super::super::odd_values;
+use super::super::sanitize;
 use super::REASONING;
 
-/// The longest `prompt_cache_key` that is taken.
+/// The maximum length of `prompt_cache_key`.
 const MAX_KEY: usize = 64;
 
-/// How many of the four marks are ours when the provider sets one itself, at the end of the conversation.
-const MARKS_BESIDE_ITS_OWN: usize = 3;
+/// How many of the four breakpoints we may set when the provider sets one itself at the end of the conversation.
+const MAX_OWN_BREAKPOINTS: usize = 3;
 
-/// What stands between two texts of one message.
-const BETWEEN_TEXTS: &str = "\n\n";
+/// The separator between two texts of one message.
+const TEXT_SEPARATOR: &str = "\n\n";
 
-/// What a server calls the most tokens an answer may have.
+/// The request field that limits the output tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutputLimit {
-    /// `max_tokens`, as everybody once did and most still do.
+    /// `max_tokens`: the older name, accepted by most servers.
     MaxTokens,
-    /// `max_completion_tokens`, which OpenAI's own models insist on.
+    /// `max_completion_tokens`: required by OpenAI's own models.
     MaxCompletionTokens,
 }
 
@@ -111,7 +111,7 @@ struct Message<'a> {
     tool_calls: Vec<Call<'a>>,
 }
 
-/// What the model thought, under the name by which the server gave it.
+/// The model's reasoning, in the field in which the server sent it.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Reasoning<'a> {
@@ -164,8 +164,9 @@ struct Called<'a> {
 }
 
 impl Body<'_> {
-    /// Marks what is to be cached. Who caches by itself and by marks sets one at the end of the conversation itself; who
-    /// caches only what is marked is told as Anthropic is, which is what gateways in front of it take.
+    /// Sets cache breakpoints. A provider that caches automatically and by breakpoint sets the one at the end of the
+    /// conversation itself. A provider that caches only by breakpoint gets Anthropic's `cache_control`, which gateways
+    /// pass on.
     fn mark(&mut self, request: &ModelRequest, system_messages: usize) {
         let tools = self.tools.iter().map(Tool::bytes).sum();
         let (system, said) = self.messages.split_at_mut(system_messages);
@@ -174,16 +175,16 @@ impl Body<'_> {
         match request.cache.breakpoints {
             Breakpoints::Automatic | Breakpoints::None => {}
             Breakpoints::Either => {
-                let marked = marks::system(request, tools, MARKS_BESIDE_ITS_OWN);
+                let marked = breakpoints::system(request, tools, MAX_OWN_BREAKPOINTS);
                 for (at, part) in system.into_iter().enumerate() {
                     let is_marked = marked.iter().any(|(marked, _)| *marked == at);
                     part.prompt_cache_breakpoint = is_marked.then_some(Breakpoint { mode: "explicit" });
                 }
             }
             Breakpoints::Explicit => {
-                let shapes: Vec<Shape> = said.iter().map(Message::shape).collect();
-                let marked: Marks =
-                    marks::choose(request, tools, &shapes, || said.iter().map(Message::bytes).sum());
+                let shapes: Vec<MessageShape> = said.iter().map(Message::shape).collect();
+                let marked: BreakpointPositions =
+                    breakpoints::choose(request, tools, &shapes, || said.iter().map(Message::bytes).sum());
                 for (at, part) in system.into_iter().enumerate() {
                     let mark = marked.system.iter().find(|(marked, _)| *marked == at);
                     part.cache_control = mark.map(|(_, ttl)| CacheControl::new(*ttl));
@@ -214,7 +215,7 @@ impl<'a> Tool<'a> {
 }
 
 impl Message<'_> {
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> MessageShape {
         let role = match self.role {
             Role::System => RequestRole::User,
             Role::Said(role) => role,
@@ -223,8 +224,8 @@ impl Message<'_> {
             Content::Nothing | Content::Words(_) => vec![false],
             Content::Parts(parts) => vec![true; parts.len()],
         };
-        // Gateways make a block of each call.
-        Shape { role, blocks: [blocks, vec![false; self.tool_calls.len()]].concat() }
+        // Gateways convert each call into one block.
+        MessageShape { role, blocks: [blocks, vec![false; self.tool_calls.len()]].concat() }
     }
 
     fn bytes(&self) -> usize {
@@ -240,7 +241,7 @@ impl Message<'_> {
 }
 
 impl<'a> Content<'a> {
-    /// Words in the form that can be marked, if anything can be.
+    /// Text as content parts if the model supports breakpoints, otherwise as a string.
     fn new(words: Cow<'a, str>, breakpoints: Breakpoints) -> Self {
         match breakpoints {
             Breakpoints::Explicit => Self::Parts(vec![Part::new(words)]),
@@ -262,7 +263,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The system prompt. Its blocks bring their own separators.
+/// The system prompt. Its blocks include their separators.
 fn system(request: &ModelRequest) -> Option<Message<'_>> {
     let blocks = &request.system;
     let content = match request.cache.breakpoints {
@@ -282,7 +283,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A message as it is sent: results one by one, then what is said.
+/// Appends a message: the tool results one by one, then the text.
 fn add<'a>(message: &'a RequestMessage, breakpoints: Breakpoints, messages: &mut Vec<Message<'a>>) {
     let mut said = Message::of(Role::Said(message.role), Content::Nothing);
     let mut words: Cow<'a, str> = Cow::Borrowed("");
@@ -292,15 +293,15 @@ fn add<'a>(message: &'a RequestMessage, breakpoints: Breakpoints, messages: &mut
             ContentBlock::Text { text } if words.is_empty() => words = Cow::Borrowed(text),
             ContentBlock::Text { text } => {
                 let words = words.to_mut();
-                words.push_str(BETWEEN_TEXTS);
+                words.push_str(TEXT_SEPARATOR);
                 words.push_str(text);
             }
             ContentBlock::ToolCall { id, name, input } => said.tool_calls.push(Call {
                 id: id.as_str(),
                 kind: "function",
                 function: Called {
-                    name: odd_values::tool_name(name),
-                    arguments: odd_values::as_object(input).to_string(),
+                    name: sanitize::tool_name(name),
+                    arguments: sanitize::as_object(input).to_string(),
                 },
             }),
             ContentBlock::ToolResult { call, content, .. } => {
@@ -318,7 +319,7 @@ fn add<'a>(message: &'a RequestMessage, breakpoints: Breakpoints, messages: &mut
             if speaks {
                 said.content = Content::Words(words);
             }
-            // A message of which only another provider's thoughts are left says nothing.
+            // Skip a message that contains only another provider's reasoning.
             if speaks || !said.tool_calls.is_empty() {
                 messages.push(said);
             }

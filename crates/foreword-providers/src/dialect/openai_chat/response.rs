@@ -1,25 +1,25 @@
-//! An answer as OpenAI sends it, and as others do in its name: chunks, or one JSON.
+//! Decodes answers from OpenAI and compatible servers: a stream of chunks, or one JSON object.
 
 use foreword_core::message::ContentBlock;
 use foreword_core::model::{ModelEvent, Note, StopReason, openai_usage, reported_cost};
 use serde_json::{Value, json};
 
 use super::super::call_ids::CallIds;
-use super::super::framing::{Frame, MAX_HELD};
-use super::super::{Decoded, Fault};
+use super::super::frame_decoder::{Frame, MAX_HELD, report_buffered};
+use super::super::{DecodeError, Decoded};
 use super::REASONING;
 use super::tool_calls::ToolCalls;
-use crate::refusal;
+use crate::error_response;
 
-/// What has been read of an answer.
+/// The decoding state of one answer.
 #[derive(Debug)]
 pub(in super::super) struct Answer {
     ids: CallIds,
     calls: ToolCalls,
     reasoning: String,
-    /// What the server calls it.
+    /// The field in which the server sends reasoning.
     reasoning_field: &'static str,
-    /// How much is held of calls and thoughts.
+    /// The number of buffered bytes of calls and reasoning.
     held: usize,
     refused: bool,
     stop: Option<String>,
@@ -44,13 +44,13 @@ impl Answer {
             return;
         }
         let Ok(chunk) = serde_json::from_str::<Value>(data) else {
-            return out.push(Err(Fault::broken("a chunk of the answer is broken JSON")));
+            return out.push(Err(DecodeError::broken("a chunk of the answer is broken JSON")));
         };
         let is_error = frame.name.as_deref() == Some("error") || chunk["object"] == "error";
         if is_error || !chunk["error"].is_null() {
-            return out.push(Err(refusal::in_stream(&chunk)));
+            return out.push(Err(error_response::in_stream(&chunk)));
         }
-        // Only one answer was asked for.
+        // The request asks for one choice.
         let choice = &chunk["choices"][0];
         self.message(&choice["delta"], out);
         if let Some(reason) = choice["finish_reason"].as_str() {
@@ -62,7 +62,7 @@ impl Answer {
     pub(in super::super) fn read_whole(&mut self, answer: &Value, out: &mut Decoded) {
         let choice = &answer["choices"][0];
         if !choice["message"].is_object() {
-            return out.push(Err(refusal::in_stream(answer)));
+            return out.push(Err(error_response::in_stream(answer)));
         }
         self.message(&choice["message"], out);
         self.stop = Some(choice["finish_reason"].as_str().unwrap_or("stop").to_owned());
@@ -70,20 +70,21 @@ impl Answer {
         self.stopped(out);
     }
 
-    /// The bytes are at their end. Not everybody says `[DONE]`.
+    /// Handles the end of the body. Some servers omit `[DONE]`.
     pub(in super::super) fn end(&mut self, out: &mut Decoded) {
         if self.stop.is_some() {
             self.stopped(out);
         } else {
-            out.push(Err(Fault::broken("the answer broke off before it was complete")));
+            out.push(Err(DecodeError::broken("the answer broke off before it was complete")));
         }
     }
 
-    /// A message, or a piece of one.
+    /// Decodes a message or a delta.
     fn message(&mut self, message: &Value, out: &mut Decoded) {
+        let held = self.held;
         for field in [REASONING, "reasoning"] {
             if let Some(text) = message[field].as_str().filter(|text| !text.is_empty()) {
-                // Who sends both, sends the same twice.
+                // Servers that send both fields repeat the same text.
                 if self.reasoning.is_empty() || self.reasoning_field == field {
                     self.reasoning_field = field;
                     self.reasoning.push_str(text);
@@ -99,12 +100,13 @@ impl Answer {
         for piece in message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default() {
             self.held += self.calls.add(piece);
         }
-        // What came before there were several calls at once.
+        // The deprecated field for a single call.
         if message["function_call"].is_object() {
             self.held += self.calls.add(&json!({ "index": 0, "function": message["function_call"] }));
         }
+        report_buffered(held, self.held - held, out);
         if self.held > MAX_HELD {
-            out.push(Err(Fault::broken(format!(
+            out.push(Err(DecodeError::broken(format!(
                 "the answer holds more than {MAX_HELD} bytes besides its words"
             ))));
         }
@@ -112,7 +114,7 @@ impl Answer {
 
     fn stopped(&mut self, out: &mut Decoded) {
         let called = !self.calls.is_empty();
-        // Those who want the thoughts back want them with the calls they led to; others never miss them.
+        // Servers that expect reasoning back expect it with the tool calls it led to; others do not need it.
         if called && !self.reasoning.is_empty() {
             let text = std::mem::take(&mut self.reasoning);
             let block = json!({ "type": REASONING, "field": self.reasoning_field, "text": text });
@@ -122,18 +124,18 @@ impl Answer {
         out.extend(calls.into_iter().map(|call| Ok(ModelEvent::Block(call))));
         let reason = match (self.stop.as_deref().unwrap_or("stop"), called) {
             _ if self.refused => StopReason::Refusal,
-            // Many say `stop` where they mean a call.
+            // Many servers send `stop` for tool calls.
             ("stop" | "tool_calls" | "function_call", true) => StopReason::ToolUse,
             ("stop" | "tool_calls" | "function_call" | "eos", false) => StopReason::EndTurn,
             ("length", _) => StopReason::MaxTokens,
             ("content_filter", _) => StopReason::Refusal,
-            (other, _) => StopReason::Other(refusal::one_line(other, 100)),
+            (other, _) => StopReason::Other(error_response::one_line(other, 100)),
         };
         out.push(Ok(ModelEvent::Stopped(reason)));
     }
 }
 
-/// Words, or parts with words in them.
+/// Emits text, given as a string or as content parts.
 fn say(content: &Value, out: &mut Decoded) {
     match content {
         Value::String(words) if !words.is_empty() => out.push(Ok(ModelEvent::Text(words.clone()))),

@@ -1,4 +1,4 @@
-//! What OpenAI is sent, and what is read of what it and others in its name send.
+//! Requests to OpenAI and the decoding of its answers and those of compatible servers.
 
 use foreword_core::message::{ContentBlock, Usage};
 use foreword_core::model::{ModelEvent, RequestRole, StopReason};
@@ -15,7 +15,7 @@ fn events(body: &str) -> Decoded {
     decoded(WireDialect::OpenAi, body)
 }
 
-/// Chunks as they stand in a stream, and the end.
+/// The chunks as a server-sent event stream, with the end marker.
 fn stream(chunks: &[Value]) -> String {
     chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).chain(["data: [DONE]\n\n".to_owned()]).collect()
 }
@@ -28,7 +28,7 @@ fn finish(reason: &str) -> Value {
     json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] })
 }
 
-/// The calls in what was decoded: id, name and input.
+/// The decoded tool calls: id, name and input.
 fn calls(events: &Decoded) -> Vec<(String, String, Value)> {
     let calls = events.iter().filter_map(|event| match event {
         Ok(ModelEvent::Block(ContentBlock::ToolCall { id, name, input })) => {
@@ -40,12 +40,12 @@ fn calls(events: &Decoded) -> Vec<(String, String, Value)> {
 }
 
 #[test]
-fn a_request_is_plain_for_servers_of_which_nothing_is_known() {
+fn request_is_plain_for_unknown_servers() {
     insta::assert_snapshot!("openai_request", shape(&encode(&layered(), OutputLimit::MaxTokens)));
 }
 
 #[test]
-fn a_model_that_takes_markers_gets_them_where_stability_changes() {
+fn breakpoints_are_set_where_stability_changes() {
     let mut request = layered();
     request.cache.breakpoints = Breakpoints::Either;
     insta::assert_snapshot!(
@@ -55,7 +55,7 @@ fn a_model_that_takes_markers_gets_them_where_stability_changes() {
 }
 
 #[test]
-fn a_gateway_to_a_model_that_caches_only_what_is_marked_is_told_as_anthropic_is() {
+fn gateway_gets_anthropic_cache_control() {
     let mut request = layered();
     request.tools = [].into();
     request.cache.breakpoints = Breakpoints::Explicit;
@@ -79,10 +79,10 @@ fn odd_messages_are_made_sound() {
     insta::assert_snapshot!("openai_odd_request", shape(&encode(&request, OutputLimit::MaxTokens)));
 }
 
-/// Holds if the calls in `deltas` are read as two, called like that, with the numbers 1 and 2.
+/// Asserts that `deltas` decode to two calls with these ids and the inputs 1 and 2.
 fn reads_two_calls(what: &str, deltas: &[&[Value]], ids: [&str; 2]) {
     let mut chunks: Vec<Value> = deltas.iter().map(|calls| delta(json!({ "tool_calls": calls }))).collect();
-    // And many say `stop` where they mean a call.
+    // Many servers send `stop` for tool calls.
     chunks.push(finish("stop"));
     let events = events(&stream(&chunks));
     let expected =
@@ -92,7 +92,7 @@ fn reads_two_calls(what: &str, deltas: &[&[Value]], ids: [&str; 2]) {
 }
 
 #[test]
-fn calls_that_come_whole_are_told_apart_whatever_a_server_leaves_out() {
+fn whole_calls_are_separated_without_ids() {
     let call = |id: Option<&str>, index: Option<u64>, n: u64| {
         let mut call = json!({ "function": { "name": "bash", "arguments": json!({ "n": n }).to_string() } });
         id.iter().for_each(|id| call["id"] = json!(id));
@@ -116,7 +116,7 @@ fn calls_that_come_whole_are_told_apart_whatever_a_server_leaves_out() {
 }
 
 #[test]
-fn calls_that_come_in_pieces_are_put_together_even_if_they_are_mixed() {
+fn interleaved_call_deltas_are_assembled() {
     let piece =
         |index: u64, arguments: &str| json!({ "index": index, "function": { "arguments": arguments } });
     let start = |index: u64, id: &str| json!({ "index": index, "id": id, "function": { "name": "bash", "arguments": "" } });
@@ -139,11 +139,11 @@ fn calls_that_come_in_pieces_are_put_together_even_if_they_are_mixed() {
 }
 
 #[test]
-fn cached_tokens_are_part_of_the_prompt_and_are_taken_out_of_it() {
+fn cached_tokens_are_subtracted_from_the_prompt() {
     let seen = |usage: Value| {
         let mut chunk = finish("stop");
         chunk["usage"] = usage;
-        // In the last chunk with a choice, and without `[DONE]`.
+        // In the last chunk with a choice, without `[DONE]`.
         match events(&format!("data: {chunk}\n\n")).first() {
             Some(Ok(ModelEvent::Usage(usage))) => Some(*usage),
             _ => None,
@@ -185,7 +185,7 @@ fn cached_tokens_are_part_of_the_prompt_and_are_taken_out_of_it() {
 }
 
 #[test]
-fn thoughts_are_kept_for_the_calls_they_led_to_and_are_never_words() {
+fn reasoning_is_kept_with_calls_and_not_emitted() {
     for field in ["reasoning_content", "reasoning"] {
         let thinking = [delta(json!({ field: "Let me " })), delta(json!({ field: "see.", "content": "" }))];
         let spoken =
@@ -203,7 +203,7 @@ fn thoughts_are_kept_for_the_calls_they_led_to_and_are_never_words() {
 }
 
 #[test]
-fn every_reason_to_stop_is_understood_or_passed_on() {
+fn stop_reasons_are_mapped_or_passed_on() {
     for (reason, expected) in [
         ("stop", StopReason::EndTurn),
         ("tool_calls", StopReason::EndTurn),
@@ -221,7 +221,7 @@ fn every_reason_to_stop_is_understood_or_passed_on() {
 }
 
 #[test]
-fn a_missing_last_word_is_forgiven_and_a_missing_reason_too_if_it_says_done() {
+fn missing_done_or_stop_reason_is_accepted() {
     let said = delta(json!({ "content": "yes" }));
     let text = Ok(ModelEvent::Text("yes".to_owned()));
     let end = Ok(ModelEvent::Stopped(StopReason::EndTurn));

@@ -1,13 +1,13 @@
-//! Calls of tools put together from their pieces. OpenAI numbers and names them and sends the arguments in pieces; others
-//! send them whole, give all the same number, or give neither number nor name.
+//! Assembles tool calls from deltas. OpenAI sends an index and an id, and the arguments in pieces. Other servers send
+//! whole calls, repeat the same index, or omit index and id.
 
 use foreword_core::message::ContentBlock;
 use serde_json::Value;
 
 use super::super::call_ids::CallIds;
-use super::super::odd_values;
+use super::super::sanitize;
 
-/// The calls so far, in the order they came.
+/// The calls so far, in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls(Vec<Call>);
 
@@ -20,7 +20,7 @@ struct Call {
 }
 
 impl ToolCalls {
-    /// Adds a piece of a call, and says how many bytes more are held for it.
+    /// Adds a delta. Returns the number of bytes it adds to the buffer.
     pub(super) fn add(&mut self, piece: &Value) -> usize {
         let function = &piece["function"];
         let name = function["name"].as_str().unwrap_or_default();
@@ -31,7 +31,7 @@ impl ToolCalls {
             whole => whole.to_string(),
         };
         let index = piece["index"].as_u64();
-        let at = self.place(index, id, name).unwrap_or_else(|| {
+        let at = self.find_call(index, id, name).unwrap_or_else(|| {
             self.0.push(Call { index, ..Call::default() });
             self.0.len() - 1
         });
@@ -46,8 +46,8 @@ impl ToolCalls {
         64 + id.len() + name.len() + arguments.len()
     }
 
-    /// Which call a piece belongs to; `None` if it begins another.
-    fn place(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
+    /// The call a delta belongs to, or `None` if it starts a new one.
+    fn find_call(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         let at = match index {
             Some(_) => self.0.iter().rposition(|call| call.index == index)?,
             None => self.0.len().checked_sub(1)?,
@@ -56,7 +56,7 @@ impl ToolCalls {
         if !id.is_empty() && !call.id.is_empty() {
             return (id == call.id).then_some(at);
         }
-        // A second name, when the call before has all it needs, is another call.
+        // A name after a complete call starts a new call.
         let is_whole = !call.name.is_empty() && serde_json::from_str::<Value>(&call.arguments).is_ok();
         (name.is_empty() || !is_whole).then_some(at)
     }
@@ -65,14 +65,14 @@ impl ToolCalls {
         self.0.is_empty()
     }
 
-    /// All calls, as blocks.
+    /// Takes all calls as content blocks.
     pub(super) fn take(&mut self, ids: &mut CallIds) -> Vec<ContentBlock> {
         let calls = std::mem::take(&mut self.0).into_iter();
         calls
             .map(|call| ContentBlock::ToolCall {
                 id: ids.take(&call.id),
                 name: call.name,
-                input: odd_values::arguments(&call.arguments),
+                input: sanitize::arguments(&call.arguments),
             })
             .collect()
     }

@@ -1,59 +1,60 @@
-//! Conversations as they are told.
+//! The JSON of conversations.
 
 use foreword_core::message::Usage;
 use foreword_core::money::{Money, Price};
+use foreword_core::template_context::TemplateContext;
 use foreword_core::timestamp::Timestamp;
 use foreword_store::conversation_settings::ConversationSettings;
+use foreword_store::conversation_size::ConversationSize;
 use foreword_store::conversations::Conversation;
-use foreword_store::extents::Extent;
 use foreword_store::metrics::ConversationMetrics;
 use serde::Serialize;
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// A conversation.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ConversationBody {
+pub(crate) struct ConversationBody {
     /// Its id.
     #[schema(example = "c-00064bb1f0a2c4d1e2f3a4b5c6")]
     pub(super) id: String,
-    /// The agent that talks in it.
+    /// The agent.
     agent: String,
-    /// The user who began it, by name, if it is somebody known.
+    /// The user who started it, if known.
     user: Option<String>,
-    /// Where it takes place.
+    /// The channel.
     channel: Option<String>,
     /// The situation.
     #[schema(example = "dm")]
     situation: String,
-    /// A name for people.
+    /// The title.
     title: Option<String>,
-    /// When it was made.
+    /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When something was last said in it.
+    /// When the last message was sent.
     #[schema(value_type = String, format = DateTime)]
     last_activity_at: Timestamp,
-    /// How much there is of it; for the owner, of one conversation.
+    /// The size; for the owner, of a single conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) extent: Option<ExtentBody>,
-    /// What it has taken so far; of one conversation.
+    /// The usage so far; of a single conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) metrics: Option<MetricsBody>,
-    /// Instructions for this conversation alone; of one conversation, for whoever may change them.
+    /// Instructions for this conversation only; of a single conversation, if the caller may change them.
     #[serde(skip_serializing_if = "Option::is_none")]
     session_instructions: Option<String>,
-    /// The working directory, relative to the workspace or absolute; of one conversation, for whoever may change it.
+    /// The working directory, relative to the workspace or absolute; of a single conversation, if the caller may change
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
-    /// Values for templates; of one conversation, for whoever may change them.
+    /// Values for templates; of a single conversation, if the caller may change them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    context: Option<Map<String, Value>>,
+    context: Option<TemplateContext>,
 }
 
 impl ConversationBody {
-    /// Shows the settings too.
+    /// Adds the settings.
     pub(super) fn show(&mut self, settings: ConversationSettings) {
         self.session_instructions = settings.session_instructions;
         self.cwd = settings.cwd;
@@ -81,43 +82,43 @@ impl From<Conversation> for ConversationBody {
     }
 }
 
-/// How much there is of a conversation.
+/// The size of a conversation.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ExtentBody {
-    /// How many messages were written.
+pub(crate) struct ExtentBody {
+    /// Number of messages.
     messages: u64,
-    /// How many of them a summary stands for.
+    /// Number of messages replaced by a summary.
     covered: u64,
-    /// What it weighs, as its last answer reported.
+    /// Size in tokens, as reported with the last answer.
     tokens: u64,
-    /// How often it was compacted.
+    /// Number of compactions.
     compactions: u64,
-    /// How many epochs its prompt has had.
+    /// Number of prompt epochs.
     epochs: u64,
 }
 
-impl From<Extent> for ExtentBody {
-    fn from(extent: Extent) -> Self {
-        let Extent { messages, covered, compactions, epochs, weight } = extent;
-        Self { messages, covered, tokens: weight, compactions, epochs }
+impl From<ConversationSize> for ExtentBody {
+    fn from(extent: ConversationSize) -> Self {
+        let ConversationSize { messages, covered, compactions, epochs, tokens } = extent;
+        Self { messages, covered, tokens, compactions, epochs }
     }
 }
 
-/// What a conversation has taken so far, as far as the caller's trust permits its turns. Tool calls, tokens and cost are sums of
-/// events, and no longer include events that retention has deleted.
+/// The usage of a conversation, in turns that the caller's trust permits. Tool calls, tokens and cost are sums of
+/// events, without those deleted by retention.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct MetricsBody {
-    /// Its turns.
+pub(crate) struct MetricsBody {
+    /// Number of turns.
     turns: u64,
-    /// Calls of tools.
+    /// Number of tool calls.
     tool_calls: u64,
-    /// How long its turns took together, in milliseconds.
+    /// Total duration of its turns, in milliseconds.
     duration_ms: u64,
-    /// Tokens read, from wherever.
+    /// Input tokens, cached ones included.
     tokens_in: u64,
-    /// Tokens written.
+    /// Output tokens.
     tokens_out: u64,
-    /// What it cost, in US dollars; `null` if the price of a call is not known.
+    /// Cost in US dollars; `null` if a call has no known price.
     cost_usd: Option<f64>,
 }
 
@@ -128,16 +129,16 @@ impl From<ConversationMetrics> for MetricsBody {
     }
 }
 
-/// What calls to a model took, in tokens.
+/// Token usage of model calls.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct UsageBody {
-    /// Read, and in no cache.
+pub(crate) struct UsageBody {
+    /// Input tokens not read from a cache.
     input: u64,
-    /// Written by the model.
+    /// Output tokens.
     output: u64,
-    /// Read from the provider's cache.
+    /// Input tokens read from the provider's cache.
     cache_read: u64,
-    /// Written to it.
+    /// Input tokens written to the provider's cache.
     cache_write: u64,
 }
 
@@ -148,23 +149,24 @@ impl From<Usage> for UsageBody {
     }
 }
 
-/// A history that is shorter now.
+/// A compacted history.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Shortened {
-    /// How many messages the summary stands for.
+pub(crate) struct Shortened {
+    /// Number of messages replaced by the summary.
     removed: usize,
-    /// What the summary says.
+    /// The summary.
     summary: String,
-    /// What it took.
+    /// The token usage of the summary.
     usage: UsageBody,
-    /// What that cost, in US dollars; `null` if nobody knows.
+    /// Its cost in US dollars; `null` if unknown.
     #[schema(value_type = Option<f64>)]
     cost: Price,
 }
 
-impl From<foreword_agent::compaction::Shortened> for Shortened {
-    fn from(shortened: foreword_agent::compaction::Shortened) -> Self {
-        let foreword_agent::compaction::Shortened { removed, summary, usage, cost } = shortened;
+impl From<foreword_agent::background::compaction::CompactionResult> for Shortened {
+    fn from(shortened: foreword_agent::background::compaction::CompactionResult) -> Self {
+        let foreword_agent::background::compaction::CompactionResult { removed, summary, usage, cost } =
+            shortened;
         Self { removed, summary, usage: usage.into(), cost }
     }
 }

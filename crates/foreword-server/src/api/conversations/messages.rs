@@ -1,8 +1,8 @@
-//! What was said in a conversation, at the caller's trust: a line stands in the place of what was said above it.
+//! The messages of a conversation, as the caller's trust permits. Others are replaced by a placeholder.
 
 use axum::Json;
 use axum::extract::State;
-use foreword_core::exposure::exposed;
+use foreword_core::history_visibility::visible_history;
 use foreword_core::id::ConversationId;
 use foreword_core::message::{ContentBlock, Kind, Message};
 use foreword_core::timestamp::Timestamp;
@@ -12,29 +12,22 @@ use foreword_store::messages::MessagePage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use crate::api::cursor::part;
 use crate::api::extract::{Path, Query};
-use crate::api::paging::{Page, PageQuery};
+use crate::api::pagination::{Page, PageQuery};
 use crate::api::permission::conversation;
 use crate::api::refusals::{NotThere, Refusals};
 use crate::app::App;
-use crate::auth::{Caller, Seen};
+use crate::auth::{Caller, VisibleConversation};
 use crate::problem::Problem;
 
-/// How many messages are read at once.
-const AT_ONCE: u32 = 500;
+const PAGE_SIZE: u32 = 500;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list))
-}
-
-/// Which of the first.
+/// The sort order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum Order {
+pub(crate) enum Order {
     #[default]
     Oldest,
     Newest,
@@ -42,8 +35,8 @@ enum Order {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct MessagesQuery {
-    /// Also what a summary stands for by now.
+pub(crate) struct MessagesQuery {
+    /// Include messages that a summary has replaced.
     #[serde(default)]
     all: bool,
     /// `oldest` or `newest` first. Default: `oldest`.
@@ -54,8 +47,8 @@ struct MessagesQuery {
 
 /// A message.
 #[derive(Debug, Serialize, ToSchema)]
-struct MessageBody {
-    /// Its place in the conversation.
+pub(crate) struct MessageBody {
+    /// The message's number in the conversation.
     seq: u64,
     /// Its id.
     id: String,
@@ -65,57 +58,56 @@ struct MessageBody {
     /// `message`, `summary` or `notice`.
     #[schema(example = "message")]
     kind: &'static str,
-    /// Who said it, by name.
+    /// The author's name.
     author: Option<String>,
-    /// The trust it was said at.
+    /// The trust of the message.
     #[schema(value_type = String, example = "inner")]
     trust: Trust,
-    /// When.
+    /// When it was sent.
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
     /// The turn it is part of.
     turn: Option<String>,
-    /// Whether a summary stands for it by now.
+    /// Whether a summary has replaced it.
     covered: bool,
-    /// What was said.
+    /// The content blocks.
     content: Vec<Block>,
 }
 
-/// A piece of a message.
+/// A content block.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block {
-    /// Words.
+pub(crate) enum Block {
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// The agent calls a tool.
+    /// A tool call.
     ToolCall {
-        /// Which call.
+        /// The id of the call.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// What it is called with.
+        /// The arguments.
         input: Value,
     },
-    /// What a tool gave.
+    /// The result of a tool call.
     ToolResult {
-        /// Which call.
+        /// The id of the call.
         call: String,
-        /// What it gave.
+        /// The result.
         content: String,
-        /// Whether it failed.
+        /// Whether the call failed.
         is_error: bool,
     },
 }
 
-/// What was said, page by page; what was said above the caller's trust is a line that says only that there is something. With
-/// `chat` or `observe`.
+/// Lists messages. Those above the caller's trust are replaced by a placeholder. With `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/messages", tag = "conversations",
     params(("id" = String, Path, description = "The conversation."), MessagesQuery, PageQuery),
     responses((status = 200, body = Page<MessageBody>), Refusals, NotThere))]
-async fn list(
+pub(crate) async fn list_messages(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
@@ -126,10 +118,10 @@ async fn list(
     let limit = usize::try_from(page.limit()?).unwrap_or(usize::MAX);
     let after = page.after().map(part::<u64>).transpose()?;
     let history = app.store.history_at(&seen.conversation.id, seen.trust).await?;
-    // An older summary is covered by the newest, whichever place it has.
+    // The newest summary covers older ones, regardless of their number.
     let newest = history.messages.iter().rev().find(|message| message.message.kind == Kind::Summary);
     let (newest, covered_to) = (newest.map(|message| message.seq), history.covered_to);
-    let mut messages = if query.all { everything(&app, &seen).await? } else { history.messages };
+    let mut messages = if query.all { all_messages(&app, &seen).await? } else { history.messages };
     messages.retain(|message| message.message.kind != Kind::Sent);
     messages.sort_by_key(|message| message.seq);
     if query.order == Order::Newest {
@@ -145,26 +137,28 @@ async fn list(
         Kind::Summary => Some(message.seq) != newest,
         _ => message.seq <= covered_to,
     };
-    let items: Vec<MessageBody> = rest.by_ref().take(limit).map(|one| told(covered(&one), one)).collect();
+    let items: Vec<MessageBody> =
+        rest.by_ref().take(limit).map(|one| message_body(covered(&one), one)).collect();
     let next = rest.next().and(items.last()).map(|last| last.seq.to_string());
     Ok(Json(Page { items, next }))
 }
 
-/// Everything that was ever said. What may be seen of a tool's result depends on its call, so all before it has to be read.
-async fn everything(app: &App, seen: &Seen) -> Result<Vec<Message>, StoreError> {
+/// All messages, including replaced ones. The visibility of a tool result depends on its call, so everything before it
+/// is read.
+async fn all_messages(app: &App, seen: &VisibleConversation) -> Result<Vec<Message>, StoreError> {
     let id: &ConversationId = &seen.conversation.id;
     let mut all: Vec<Message> = Vec::new();
     loop {
         let after = all.last().map_or(0, |message| message.seq);
-        let page = app.store.all_messages(id, MessagePage::after(after, AT_ONCE)).await?;
+        let page = app.store.all_messages(id, MessagePage::after(after, PAGE_SIZE)).await?;
         if page.is_empty() {
-            return Ok(exposed(all, seen.trust));
+            return Ok(visible_history(all, seen.trust));
         }
         all.extend(page);
     }
 }
 
-fn told(covered: bool, Message { seq, message }: Message) -> MessageBody {
+fn message_body(covered: bool, Message { seq, message }: Message) -> MessageBody {
     MessageBody {
         seq,
         id: message.id.to_string(),
@@ -188,7 +182,7 @@ fn block(block: ContentBlock) -> Option<Block> {
         ContentBlock::ToolResult { call, content, is_error } => {
             Some(Block::ToolResult { call: call.to_string(), content, is_error })
         }
-        // Notes for ourselves, and what only a provider understands.
+        // Internal notes and provider-specific blocks.
         ContentBlock::Other(_) => None,
     }
 }

@@ -1,4 +1,4 @@
-//! The frozen prompt of a conversation: what is in force, and what was, at the caller's trust.
+//! The frozen prompt of a conversation and its earlier epochs, as the caller's trust permits.
 
 use std::collections::BTreeMap;
 
@@ -11,60 +11,54 @@ use foreword_store::epochs::{EpochInfo, FrozenBlock, StoredEpoch};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use crate::api::cursor::part;
-use crate::api::etag::tagged;
+use crate::api::etag::json_with_etag;
 use crate::api::extract::{Path, Query};
-use crate::api::paging::{Page, PageQuery};
+use crate::api::pagination::{Page, PageQuery};
 use crate::api::permission::conversation;
 use crate::api::refusals::{NotThere, Refusals};
 use crate::app::App;
-use crate::auth::{Caller, Seen};
+use crate::auth::{Caller, VisibleConversation};
 use crate::problem::Problem;
-
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(prompt))
-}
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct PromptQuery {
-    /// Which epoch's text. Default: the one in force.
+pub(crate) struct PromptQuery {
+    /// The epoch whose text to return. Default: the current one.
     epoch: Option<u64>,
 }
 
 /// The frozen prompt of a conversation.
 #[derive(Debug, Serialize, ToSchema)]
-struct FrozenPrompt {
-    /// The number of the epoch in force for this caller, if there is one.
+pub(crate) struct FrozenPrompt {
+    /// The number of the current epoch for this caller, if any.
     in_force: Option<u64>,
-    /// The text asked for: of the epoch in force, or of the one named.
+    /// The text of the current or the requested epoch.
     epoch: Option<EpochText>,
-    /// The epochs, the newest first.
+    /// The epochs, newest first.
     epochs: Page<EpochBody>,
 }
 
 /// An epoch.
 #[derive(Debug, Serialize, ToSchema)]
-struct EpochBody {
-    /// Its place among the conversation's epochs; the first is 1.
+pub(crate) struct EpochBody {
+    /// Its number in the conversation, from 1.
     number: u64,
-    /// Who may see it.
+    /// The trust needed to see it.
     #[schema(value_type = String, example = "inner")]
     trust: Trust,
-    /// The name of the frozen bytes.
+    /// The hash of the frozen text.
     fingerprint: String,
-    /// One name for everything it was built from.
+    /// A hash of everything it was built from.
     built_from: String,
     /// Why it was opened: `first_turn`, `compaction`, `trust_fell`, `changed` or `cache_cold`.
     #[schema(example = "first_turn")]
     reason: &'static str,
-    /// The same in words; for the owner.
+    /// The reason as a sentence; for the owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<String>,
-    /// What it weighs, in tokens.
+    /// Size in tokens.
     tokens: u64,
     /// The versions of the mutable layers in it.
     layer_versions: BTreeMap<String, u64>,
@@ -77,44 +71,44 @@ struct EpochBody {
 
 /// The text of an epoch.
 #[derive(Debug, Serialize, ToSchema)]
-struct EpochText {
-    /// Its place among the conversation's epochs.
+pub(crate) struct EpochText {
+    /// Its number in the conversation.
     number: u64,
-    /// The name of the frozen bytes.
+    /// The hash of the frozen text.
     fingerprint: String,
-    /// The text, byte for byte.
+    /// The exact text.
     text: String,
-    /// Its blocks; a cache breakpoint can go behind each.
+    /// Its blocks; a cache breakpoint can follow each.
     blocks: Vec<BlockBody>,
 }
 
-/// A stretch of frozen text.
+/// A block of frozen text.
 #[derive(Debug, Serialize, ToSchema)]
-struct BlockBody {
+pub(crate) struct BlockBody {
     /// How long it can be cached: `static`, `agent`, `conversation` or `none`.
     #[schema(value_type = String, example = "static")]
     cache: foreword_prompt::prompt::CacheClass,
-    /// Its bytes in `text`.
+    /// Its byte range in `text`.
     range: [usize; 2],
     /// The layers in it.
     layers: Vec<String>,
-    /// What it weighs, in tokens.
+    /// Size in tokens.
     tokens: u64,
 }
 
-/// The frozen prompt in force, and all before it: at the caller's trust; for the owner, all. With `chat` or `observe`.
+/// Returns the current frozen prompt and its history, as the caller's trust permits. With `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/prompt", tag = "conversations",
     params(("id" = String, Path, description = "The conversation."), PromptQuery, PageQuery),
-    responses((status = 200, body = FrozenPrompt), (status = 304, description = "Nothing has changed."),
+    responses((status = 200, body = FrozenPrompt), (status = 304, description = "Not modified."),
         Refusals, NotThere))]
-async fn prompt(
+pub(crate) async fn get_prompt(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    asked: (Query<PromptQuery>, Query<PageQuery>),
+    Query(query): Query<PromptQuery>,
+    Query(page): Query<PageQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let (Query(query), Query(page)) = asked;
     let seen = conversation(&app, &caller, &id).await?;
     let id = &seen.conversation.id;
     let limit = usize::try_from(page.limit()?).unwrap_or(usize::MAX);
@@ -138,13 +132,18 @@ async fn prompt(
         return Err(Problem::not_found("epoch", &number.to_string()));
     }
     let mut rest = visible.into_iter().filter(|info| info.number < before);
-    let items: Vec<EpochBody> = rest.by_ref().take(limit).map(|info| told(info, seen.trust)).collect();
+    let items: Vec<EpochBody> = rest.by_ref().take(limit).map(|info| epoch_body(info, seen.trust)).collect();
     let next = rest.next().and(items.last()).map(|last| last.number.to_string());
-    Ok(tagged(&headers, &FrozenPrompt { in_force, epoch, epochs: Page { items, next } }))
+    Ok(json_with_etag(&headers, &FrozenPrompt { in_force, epoch, epochs: Page { items, next } }))
 }
 
-/// Whether the caller may see an epoch: at their trust, and not what is another person's alone.
-async fn is_visible(app: &App, seen: &Seen, caller: &Caller, info: &EpochInfo) -> Result<bool, Problem> {
+/// Whether the caller's trust permits an epoch, and it is not personal to another user.
+async fn is_visible(
+    app: &App,
+    seen: &VisibleConversation,
+    caller: &Caller,
+    info: &EpochInfo,
+) -> Result<bool, Problem> {
     if seen.trust == Trust::Full {
         return Ok(true);
     }
@@ -156,13 +155,13 @@ async fn is_visible(app: &App, seen: &Seen, caller: &Caller, info: &EpochInfo) -
     Ok(personal_to.is_none_or(|person| *person == *caller.user()))
 }
 
-fn told(info: EpochInfo, trust: Trust) -> EpochBody {
+fn epoch_body(info: EpochInfo, trust: Trust) -> EpochBody {
     EpochBody {
         number: info.number,
         trust: info.trust,
         fingerprint: info.fingerprint.to_string(),
         built_from: info.built_from.to_string(),
-        // What it was before may be what the caller may not know.
+        // The reason may mention values that the caller may not see.
         because: (trust == Trust::Full).then(|| info.reason.to_string()),
         reason: match info.reason {
             Reason::FirstTurn => "first_turn",

@@ -1,35 +1,29 @@
-//! The settings of a conversation: session instructions, working directory and template context. For the owner, and for
-//! tokens with the scope `assert`.
+//! The settings of a conversation: session instructions, working directory and template context. For the owner and
+//! tokens with `assert`.
 
 use axum::Json;
 use axum::extract::State;
 use foreword_agent::error::AgentError;
 use foreword_core::api_token::Scope;
+use foreword_core::template_context::TemplateContext;
 use foreword_store::conversation_settings::{SettingChange, SettingsUpdate};
 use http::HeaderMap;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::body::ConversationBody;
-use super::saying::Spoken;
+use super::post_message::MessageContext;
 use crate::api::extract::{self, Path};
 use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::{Caller, may_set};
 use crate::problem::Problem;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(update))
-}
-
-/// Changes to the settings of a conversation. What is left out stays as it is; `null` removes it.
+/// Changes to a conversation's settings. An absent field stays unchanged; `null` removes it.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-struct ConversationUpdate {
-    /// Instructions for this conversation alone; at most 64 KiB.
+pub(crate) struct ConversationUpdate {
+    /// Instructions for this conversation only, at most 64 KiB.
     #[serde(deserialize_with = "present")]
     #[schema(value_type = Option<String>, required = false, example = "Answer in Portuguese.")]
     session_instructions: Option<Option<String>>,
@@ -37,20 +31,19 @@ struct ConversationUpdate {
     #[serde(deserialize_with = "present")]
     #[schema(value_type = Option<String>, required = false, example = "projects/site")]
     cwd: Option<Option<String>>,
-    /// Values for templates, which replace the old ones all together; at most 64 KiB of JSON.
+    /// Values for templates, which replace all old ones; at most 64 KiB of JSON.
     #[serde(deserialize_with = "present")]
     #[schema(value_type = Option<Object>, required = false)]
-    context: Option<Option<Map<String, Value>>>,
+    context: Option<Option<TemplateContext>>,
 }
 
-/// A field that is there, as opposed to one that is left out.
+/// Distinguishes `null` from an absent field.
 pub(crate) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
-/// The change that a field of a request asks for.
 pub(crate) fn change<T>(field: Option<Option<T>>) -> SettingChange<T> {
     match field {
         None => SettingChange::Keep,
@@ -59,21 +52,21 @@ pub(crate) fn change<T>(field: Option<Option<T>>) -> SettingChange<T> {
     }
 }
 
-/// Changes the session instructions, the working directory or the template context of a conversation. They apply to all
-/// turns from the next one on, which opens a new epoch. With `chat`; for the owner, and for tokens with `assert`.
+/// Changes the session instructions, the working directory or the template context of a conversation. They apply from
+/// the next turn on, which opens a new epoch. With `chat`; for the owner and tokens with `assert`.
 #[utoipa::path(patch, path = "/api/v1/conversations/{id}", tag = "conversations", request_body = ConversationUpdate,
     params(("id" = String, Path, description = "The conversation.")),
     responses((status = 200, body = ConversationBody), Refusals, NotThere, Clashes))]
-async fn update(
+pub(crate) async fn update_conversation(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     extract::Json(update): extract::Json<ConversationUpdate>,
 ) -> Result<Json<ConversationBody>, Problem> {
-    caller.needs(Scope::Chat)?;
+    caller.require(Scope::Chat)?;
     may_set(&caller, &app.config())?;
-    let Spoken { seen, .. } = Spoken::of(&app, &caller, &id, &headers).await?;
+    let MessageContext { seen, .. } = MessageContext::of(&app, &caller, &id, &headers).await?;
     let update = SettingsUpdate {
         session_instructions: change(update.session_instructions),
         cwd: change(update.cwd),
@@ -81,13 +74,13 @@ async fn update(
     };
     let settings = app.agent.update_settings(&seen.conversation.id, update).await;
     let settings = settings.map_err(|error| refused(error, &app, &caller))?;
-    app.kept_words.forget();
+    app.prompt_cache.clear();
     let mut body = ConversationBody::from(seen.conversation);
     body.show(settings);
     Ok(Json(body))
 }
 
-/// What the caller is told of settings that are not accepted.
+/// The error of invalid settings.
 pub(crate) fn refused(error: AgentError, app: &App, caller: &Caller) -> Problem {
     match error {
         AgentError::Settings(error) => Problem::of_settings(&error, caller.trust(&app.config())),

@@ -1,4 +1,4 @@
-//! Layers as they are told.
+//! The JSON of layers.
 
 use std::collections::BTreeMap;
 
@@ -7,44 +7,44 @@ use foreword_prompt::blueprint::{Blueprint, builtin};
 use foreword_prompt::layer::{Layer, LayerId, Source, Stability};
 use foreword_prompt::layer_update::{check_update, default_text};
 use foreword_prompt::trust::Trust;
-use foreword_store::layers::{LayerVersion, MutableLayer, Origin};
+use foreword_store::layers::{LayerVersion, MutableLayer, VersionOrigin};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A layer at a glance.
+/// A layer without its text.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct LayerLine {
-    /// Its name within the blueprint.
+pub(crate) struct LayerLine {
+    /// Its id within the blueprint.
     #[schema(example = "6")]
     pub(super) id: String,
-    /// Its name for people.
+    /// Its title.
     pub(super) title: String,
-    /// `mutable`, `immutable`, or `dynamic` if it is made for each turn.
+    /// `mutable`, `immutable`, or `dynamic` if it is generated for each turn.
     #[schema(example = "mutable")]
     pub(super) kind: &'static str,
     /// Whether it can be changed.
     pub(super) mutable: bool,
-    /// How long its bytes stay the same.
+    /// How long its text stays the same.
     #[schema(value_type = String, example = "agent")]
     pub(super) stability: Stability,
-    /// Who may see it.
+    /// The trust needed to see it.
     #[schema(value_type = String, example = "public")]
     pub(super) trust: Trust,
-    /// How many characters it has, if its text is the same for everybody.
+    /// Its length in characters, if the text does not depend on the occasion.
     pub(super) chars: Option<usize>,
-    /// How many it may have, if it can be changed.
+    /// The maximum length, if it is mutable.
     pub(super) max_chars: Option<usize>,
-    /// The version in force, if one is stored.
+    /// The current version, if stored.
     pub(super) version: Option<u64>,
-    /// Whether a new default would become its text.
+    /// Whether a new default replaces its text.
     pub(super) follows_defaults: Option<bool>,
-    /// A newer default that has never been in force.
+    /// The version of a newer default that was never used.
     pub(super) newer_default: Option<u64>,
 }
 
 impl LayerLine {
     pub(super) fn of(layer: &Layer, stored: Option<&MutableLayer>) -> Self {
-        let text = stored.map(|stored| stored.current.text.clone()).or_else(|| known_text(layer));
+        let text = stored.map(|stored| stored.current.text.clone()).or_else(|| fixed_text(layer));
         Self {
             id: layer.id.to_string(),
             title: layer.title.clone(),
@@ -67,13 +67,13 @@ impl LayerLine {
 
 /// A layer with its text.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct LayerBody {
-    /// What it is.
+pub(crate) struct LayerBody {
+    /// The layer.
     #[serde(flatten)]
     pub(super) layer: LayerLine,
-    /// Its text; `null` if it is made for each occasion.
+    /// Its text; `null` if it depends on the occasion.
     pub(super) content: Option<String>,
-    /// The version in force, if one is stored.
+    /// The current version, if stored.
     pub(super) current: Option<VersionBody>,
 }
 
@@ -81,47 +81,47 @@ impl LayerBody {
     pub(super) fn of(layer: &Layer, stored: Option<MutableLayer>) -> Self {
         let line = LayerLine::of(layer, stored.as_ref());
         let current = stored.map(|stored| VersionBody::from(stored.current));
-        let content = current.as_ref().map(|current| current.content.clone()).or_else(|| known_text(layer));
+        let content = current.as_ref().map(|current| current.content.clone()).or_else(|| fixed_text(layer));
         Self { layer: line, content, current }
     }
 }
 
 /// A version of a layer.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct VersionBody {
+pub(crate) struct VersionBody {
     /// The layer.
     pub(super) layer: String,
-    /// Its number; the first is 1.
+    /// Its number, from 1.
     pub(super) version: u64,
-    /// How it came to be: `default`, `edit` or `rollback`.
+    /// Its origin: `default`, `edit` or `rollback`.
     #[schema(example = "edit")]
     pub(super) origin: &'static str,
-    /// The version whose text it has again.
+    /// The version that a rollback restored.
     pub(super) restores: Option<u64>,
-    /// Whether it was put in force, or only on record.
+    /// Whether it was ever used, rather than only stored.
     pub(super) in_force: bool,
-    /// Who wrote it.
+    /// The author.
     pub(super) writer: WriterBody,
     /// The turn it was written in.
     pub(super) turn: Option<String>,
-    /// Why, in the writer's words.
+    /// The author's message.
     pub(super) message: Option<String>,
     /// When it was stored.
     #[schema(value_type = String, format = DateTime)]
     pub(super) at: Timestamp,
-    /// The name of its content.
+    /// The hash of its content.
     pub(super) hash: String,
     /// The text.
     pub(super) content: String,
 }
 
-/// Who wrote a version.
+/// The author of a version.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct WriterBody {
+pub(crate) struct WriterBody {
     /// `program`, `owner` or `agent`.
     #[schema(example = "owner")]
     kind: &'static str,
-    /// By name.
+    /// The name.
     name: Option<String>,
 }
 
@@ -132,8 +132,8 @@ impl From<LayerVersion> for VersionBody {
             version: version.version,
             origin: version.origin.as_str(),
             restores: match version.origin {
-                Origin::Rollback { restores } => Some(restores),
-                Origin::Default | Origin::Edit => None,
+                VersionOrigin::Rollback { restores } => Some(restores),
+                VersionOrigin::Default | VersionOrigin::Edit => None,
             },
             in_force: version.applied,
             writer: WriterBody {
@@ -149,7 +149,7 @@ impl From<LayerVersion> for VersionBody {
     }
 }
 
-/// What all layers together may still grow by, asked of the rule that would refuse more.
+/// The remaining length of all layers, by the rule that checks updates.
 pub(super) fn remaining(blueprint: &Blueprint, stored: &BTreeMap<LayerId, MutableLayer>) -> Option<usize> {
     let text_of = |id: &LayerId| stored.get(id).map(|layer| layer.current.text.as_str());
     blueprint.layers.iter().filter(|layer| layer.mutable.is_some()).find_map(|layer| {
@@ -159,8 +159,8 @@ pub(super) fn remaining(blueprint: &Blueprint, stored: &BTreeMap<LayerId, Mutabl
     })
 }
 
-/// The text of a layer that is the same for everybody and has not been stored.
-fn known_text(layer: &Layer) -> Option<String> {
+/// The text of a layer that does not depend on the occasion and is not stored.
+fn fixed_text(layer: &Layer) -> Option<String> {
     match &layer.source {
         Source::Builtin { name, .. } => builtin::text(name).map(|text| text.trim_end().to_owned()),
         Source::Text(text) => Some(text.to_string()),

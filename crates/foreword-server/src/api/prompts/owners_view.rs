@@ -1,6 +1,6 @@
-//! The owner's view of a prompt as it is told: the JSON of `foreword explain`.
+//! The owner's view of a prompt, the JSON of `foreword explain`.
 
-use foreword_agent::explained::{Explained, ExplainedOccasion};
+use foreword_agent::reports::prompt_report::{Explained, ExplainedOccasion};
 use foreword_core::money::Price;
 use foreword_prompt::cache_plan::Breakpoint;
 use foreword_prompt::prompt::CacheClass;
@@ -11,57 +11,57 @@ use super::report::BuiltPrompt;
 
 /// The owner's view of a prompt.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ExplainedPrompt {
-    /// The prompt, with what was withheld.
+pub(crate) struct ExplainedPrompt {
+    /// The prompt, with withheld layers.
     #[serde(flatten)]
     prompt: BuiltPrompt,
-    /// What it was built for.
+    /// Its occasion.
     occasion: BuiltFor,
-    /// The blueprint it was built by.
+    /// The blueprint.
     blueprint: String,
-    /// Where it can be cached.
+    /// The cache breakpoints.
     breakpoints: Vec<BreakpointBody>,
-    /// What sending it costs, in US dollars.
+    /// The price of sending it, in US dollars.
     price: PromptPrice,
 }
 
-/// What a prompt was built for.
+/// The occasion of a prompt.
 #[derive(Debug, Serialize, ToSchema)]
-struct BuiltFor {
+pub(crate) struct BuiltFor {
     /// The agent.
     agent: String,
-    /// Where.
+    /// The channel.
     channel: Option<String>,
     /// The model.
     model: String,
     /// The situation.
     situation: String,
-    /// For whom, if it is somebody known.
+    /// The user, if known.
     user: Option<String>,
 }
 
-/// A place behind which the provider is asked to cache everything up to there.
+/// A cache breakpoint: the provider caches everything before it.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Breakpoint)]
-struct BreakpointBody {
-    /// The block it stands behind.
+pub(crate) struct BreakpointBody {
+    /// The block before it.
     block: usize,
-    /// How long what is before it stays the same: `static`, `agent` or `conversation`.
+    /// How long the text before it stays the same: `static`, `agent` or `conversation`.
     #[schema(value_type = String, example = "agent")]
     class: CacheClass,
-    /// All tokens before it.
+    /// Number of tokens before it.
     tokens: usize,
-    /// Its place in the frozen text, in bytes.
+    /// Its byte offset in the frozen text.
     at: usize,
 }
 
-/// What sending a prompt costs, in US dollars.
+/// The price of sending a prompt, in US dollars.
 #[derive(Debug, Serialize, ToSchema)]
-struct PromptPrice {
-    /// When nothing of it is in the provider's cache.
+pub(crate) struct PromptPrice {
+    /// With an empty provider cache.
     #[schema(value_type = Option<f64>)]
     cold: Price,
-    /// When all of it that can be is.
+    /// With a warm provider cache.
     #[schema(value_type = Option<f64>)]
     warm: Price,
 }

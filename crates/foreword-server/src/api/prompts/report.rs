@@ -1,4 +1,4 @@
-//! A built prompt as it is told: the JSON of `foreword build`.
+//! The JSON of a built prompt, the same as `foreword build` writes.
 
 use foreword_prompt::layer::{Authority, Stability};
 use foreword_prompt::prompt::CacheClass;
@@ -7,33 +7,33 @@ use foreword_prompt::trust::Trust;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A prompt for an occasion.
+/// A built prompt.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct BuiltPrompt {
+pub(crate) struct BuiltPrompt {
     /// The system blocks, in order.
     system: Vec<SystemBlock>,
-    /// The turn's context, if it goes in a message.
+    /// The turn context, if it is sent in a message.
     turn_context: Option<String>,
-    /// All of it as the model reads it.
+    /// The whole text as the model reads it.
     text: String,
-    /// What it weighs.
+    /// Its size in tokens.
     tokens: Tokens,
-    /// What it may weigh.
-    budget: Budget,
-    /// The name of the frozen bytes.
+    /// The token budget.
+    budget: TokenBudgetReport,
+    /// The hash of the frozen text.
     #[schema(example = "blake3:…")]
     fingerprint: String,
-    /// How the trust came about.
+    /// The trust it was built with.
     trust: TrustReport,
-    /// Its layers, in the order the model reads them.
+    /// Its layers, in order.
     layers: Vec<PromptLayer>,
-    /// What to know about this build.
+    /// Warnings of the build.
     warnings: Vec<BuildWarning>,
 }
 
 /// A block of system text.
 #[derive(Debug, Serialize, ToSchema)]
-struct SystemBlock {
+pub(crate) struct SystemBlock {
     /// Its text.
     text: String,
     /// How long it can be cached: `static`, `agent`, `conversation` or `none`.
@@ -45,72 +45,73 @@ struct SystemBlock {
 
 /// Token counts.
 #[derive(Debug, Serialize, ToSchema)]
-struct Tokens {
-    /// All of it.
+pub(crate) struct Tokens {
+    /// The whole prompt.
     total: usize,
     /// The frozen part.
     frozen: usize,
-    /// The turn's context.
+    /// The turn context.
     turn: usize,
-    /// Who counted.
+    /// The name of the token counter.
     counter: String,
 }
 
-/// The budget and what is left of it.
+/// The token budget.
 #[derive(Debug, Serialize, ToSchema)]
-struct Budget {
-    /// What it may weigh.
+#[schema(as = Budget)]
+pub(crate) struct TokenBudgetReport {
+    /// The maximum.
     limit: usize,
-    /// What is left.
+    /// The unused part.
     remaining: usize,
 }
 
-/// How the trust came about.
+/// The trust of a build.
 #[derive(Debug, Serialize, ToSchema)]
-struct TrustReport {
-    /// The user's own.
+pub(crate) struct TrustReport {
+    /// The user's trust.
     #[schema(value_type = String, example = "full")]
     user: Trust,
-    /// The most the place allows.
+    /// The maximum in the situation.
     #[schema(value_type = String, example = "familiar")]
     ceiling: Trust,
-    /// What counted.
+    /// The effective trust.
     #[schema(value_type = String, example = "familiar")]
     effective: Trust,
 }
 
 /// One layer.
 #[derive(Debug, Serialize, ToSchema)]
-struct PromptLayer {
-    /// Its name.
+pub(crate) struct PromptLayer {
+    /// Its id.
     id: String,
-    /// Its name for people.
+    /// Its title.
     title: String,
-    /// Which layer wins a conflict.
+    /// The rank that decides conflicts between layers.
     #[schema(value_type = String, example = "policy")]
     authority: Authority,
-    /// How long its bytes stay the same.
+    /// How long its text stays the same.
     #[schema(value_type = String, example = "static")]
     stability: Stability,
-    /// The kind of source its text came from.
+    /// The kind of its source.
     source: String,
-    /// The file or built-in text it came from.
+    /// The file or built-in text.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
-    /// Who may see it.
+    /// The trust needed to see it.
     #[schema(value_type = String, example = "public")]
     trust: Trust,
-    /// What it weighs.
+    /// Size in tokens.
     tokens: usize,
     /// `included`, `cut` or `menu`; for the owner also `withheld`, `absent` and `empty`.
     #[schema(example = "included")]
     status: &'static str,
-    /// Its bytes in `text`.
+    /// Its byte range in `text`.
     range: [usize; 2],
-    /// The name of its bytes.
+    /// The hash of its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
-    /// What was cut out.
+    /// What was cut to fit the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     cut: Option<foreword_prompt::cut::Cut>,
@@ -139,20 +140,20 @@ impl From<LayerReport> for PromptLayer {
     }
 }
 
-/// Something to know about a build.
+/// A warning of a build.
 #[derive(Debug, Serialize, ToSchema)]
-struct BuildWarning {
-    /// A stable name for this kind of warning.
+pub(crate) struct BuildWarning {
+    /// A stable code.
     code: &'static str,
-    /// The layer it is about.
+    /// The layer.
     layer: Option<String>,
-    /// What to know.
+    /// The message.
     message: String,
 }
 
 impl From<Report> for BuiltPrompt {
     fn from(report: Report) -> Self {
-        let block = |block: foreword_prompt::report::SystemBlock| SystemBlock {
+        let block = |block: foreword_prompt::report::SystemBlockReport| SystemBlock {
             text: block.text,
             cache: block.cache,
             layers: block.layers,
@@ -172,7 +173,7 @@ impl From<Report> for BuiltPrompt {
                 turn: report.tokens.turn,
                 counter: report.tokens.counter,
             },
-            budget: Budget { limit: report.budget.limit, remaining: report.budget.remaining },
+            budget: TokenBudgetReport { limit: report.budget.limit, remaining: report.budget.remaining },
             fingerprint: report.fingerprint.to_string(),
             trust: TrustReport {
                 user: report.trust.user,

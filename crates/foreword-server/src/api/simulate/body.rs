@@ -1,180 +1,180 @@
-//! A simulation as it is told: the JSON of `foreword simulate`.
+//! The JSON of a simulation, the same as `foreword simulate` writes.
 
-use foreword_agent::simulation::{
+use foreword_agent::reports::simulation::{
     SimulatedCache, SimulatedModel, SimulatedOccasion, SimulatedScenario, SimulatedTokens, SimulatedWay,
     SimulationReport,
 };
 use foreword_core::money::Price;
-use foreword_core::simulate::{Marking, Parts, Way};
+use foreword_core::simulate::{BreakpointPlacement, CostParts, SendStrategy};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The bills of one conversation, with each model.
+/// The costs of a conversation by model.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Simulation)]
-pub(super) struct SimulationBody {
-    /// Who speaks, where, and to whom.
+pub(crate) struct SimulationBody {
+    /// The occasion.
     occasion: Option<OccasionBody>,
-    /// The blueprint the prompt was made from.
+    /// The blueprint of the prompt.
     blueprint: Option<String>,
-    /// The conversation.
+    /// The simulated conversation.
     scenario: Option<ScenarioBody>,
-    /// The bills, a model each.
+    /// The costs by model.
     models: Vec<ModelBody>,
-    /// What they rest on that nobody measured, in sentences.
+    /// The assumptions of the estimate.
     assumptions: Vec<String>,
 }
 
-/// Who speaks, where, and to whom.
+/// The occasion of a simulation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SimulatedOccasion)]
-struct OccasionBody {
-    /// Who.
+pub(crate) struct OccasionBody {
+    /// The user.
     user: Option<String>,
-    /// Where.
+    /// The channel.
     channel: Option<String>,
-    /// In which kind of place.
+    /// The situation.
     situation: String,
-    /// To which agent.
+    /// The agent.
     agent: String,
 }
 
-/// The conversation that was simulated.
+/// The simulated conversation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SimulatedScenario)]
-struct ScenarioBody {
-    /// How many messages somebody writes.
+pub(crate) struct ScenarioBody {
+    /// Number of user messages.
     turns: usize,
-    /// What each weighs.
+    /// Tokens per message.
     message_tokens: usize,
-    /// What each answer weighs.
+    /// Tokens per answer.
     answer_tokens: usize,
-    /// How often a tool is called in a turn.
+    /// Tool calls per turn.
     tool_rounds: usize,
-    /// What such a call weighs.
+    /// Tokens per tool call.
     tool_call_tokens: usize,
-    /// What its result weighs.
+    /// Tokens per tool result.
     tool_result_tokens: usize,
-    /// The time between two turns.
+    /// The pause between two turns.
     #[schema(example = "90s")]
     pause: String,
-    /// A night before every so many turns.
+    /// A night's pause after this number of turns.
     night_every: Option<u32>,
-    /// An edited file before every so many turns.
+    /// An edited file after this number of turns.
     edit_every: Option<u32>,
 }
 
-/// The bills with one model.
+/// The costs with one model.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SimulatedModel)]
-struct ModelBody {
+pub(crate) struct ModelBody {
     /// The model.
     model: String,
-    /// Where its prices are from.
+    /// The source of its prices.
     prices: PricesBody,
-    /// Who counted its tokens.
+    /// The name of the token counter.
     counter: String,
     /// How its provider caches.
     cache: CacheBody,
-    /// Above how many tokens a conversation is summed up.
+    /// The number of tokens above which the conversation is compacted.
     compacted_above_tokens: Option<usize>,
-    /// What the definitions of the tools weigh.
+    /// Tokens of the tool definitions.
     tools_tokens: usize,
-    /// The bills, a way to send it each; the first is what the others are compared with.
+    /// The costs by way to send it; the first is the reference.
     ways: Vec<WayBody>,
 }
 
-/// Where prices are from.
+/// The source of prices.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SimulatedPrices)]
-struct PricesBody {
-    /// Who says so.
+pub(crate) struct PricesBody {
+    /// The source.
     source: Option<String>,
-    /// As of when.
+    /// The date of the prices.
     date: Option<String>,
 }
 
 /// How a provider caches.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SimulatedCache)]
-struct CacheBody {
-    /// What it finds again: `at_marks`, `at_marks_and_the_end`, `at_the_end`, `longest_prefix` or `nothing`.
+pub(crate) struct CacheBody {
+    /// What it matches: `at_marks`, `at_marks_and_the_end`, `at_the_end`, `longest_prefix` or `nothing`.
     #[schema(example = "at_marks")]
     finds: &'static str,
-    /// From how many tokens on.
+    /// The minimum number of tokens.
     minimum_tokens: usize,
-    /// For how long after its last use.
+    /// The TTL in seconds after the last use.
     kept_seconds: u64,
-    /// And where an hour is asked for.
+    /// The TTL in seconds when an hour is requested.
     kept_seconds_1h: u64,
 }
 
-/// The bill of one way to send a conversation.
+/// The cost of one way to send a conversation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SimulatedWay)]
-struct WayBody {
+pub(crate) struct WayBody {
     /// `freeze_then_append`, `rebuild_each_turn` or `inject_everything`.
     #[schema(value_type = String, example = "freeze_then_append")]
-    way: Way,
-    /// What was marked: `nothing`, `stable_system`, `system` or `system_and_conversation`.
+    way: SendStrategy,
+    /// Where breakpoints were set: `nothing`, `stable_system`, `system` or `system_and_conversation`.
     #[schema(value_type = String, example = "system_and_conversation")]
-    marks: Marking,
-    /// What its system prompt weighs.
+    marks: BreakpointPlacement,
+    /// Tokens of the system prompt.
     system_tokens: usize,
-    /// What was read and written in all.
+    /// The total token usage.
     tokens: TokensBody,
-    /// Which part of what was read came from the cache, from 0 to 1.
+    /// The cached share of input tokens, from 0 to 1.
     hit_rate: f64,
-    /// US dollars; `null` if a price is not known.
+    /// Cost in US dollars; `null` if a price is unknown.
     #[schema(value_type = Option<f64>)]
     cost: Price,
-    /// US dollars a turn, on average.
+    /// Average cost of a turn in US dollars.
     #[schema(value_type = Option<f64>)]
     cost_per_turn: Price,
-    /// How many times what the first way cost.
+    /// The cost relative to the first way.
     ratio: Option<f64>,
-    /// Where the money went.
+    /// The parts of the cost.
     parts: PartsBody,
-    /// How many calls.
+    /// Number of calls.
     calls: usize,
-    /// How often it was summed up.
+    /// Number of compactions.
     summaries: usize,
-    /// How many system prompts there were.
+    /// Number of system prompts.
     prompts: usize,
-    /// What the turns cost in US dollars, from the first to the last, in stretches.
+    /// The cost of consecutive groups of turns in US dollars.
     cost_curve: Vec<f64>,
 }
 
-/// Tokens of a whole conversation.
+/// The token usage of a conversation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SimulatedTokens)]
-struct TokensBody {
-    /// Read, and in no cache.
+pub(crate) struct TokensBody {
+    /// Input tokens not read from a cache.
     input: u64,
-    /// Written to the cache.
+    /// Tokens written to the cache.
     written: u64,
-    /// Of those, for an hour.
+    /// Those of them written for an hour.
     written_1h: u64,
-    /// Read from the cache.
+    /// Tokens read from the cache.
     read: u64,
-    /// Written by the model.
+    /// Output tokens.
     output: u64,
 }
 
-/// Where the money went, in US dollars.
+/// The parts of the cost, in US dollars.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SimulatedParts)]
-struct PartsBody {
+pub(crate) struct PartsBody {
     /// The system prompt.
     #[schema(value_type = Option<f64>)]
     system: Price,
-    /// What was said before.
+    /// The history.
     #[schema(value_type = Option<f64>)]
     history: Price,
-    /// What was new.
+    /// The new messages.
     #[schema(value_type = Option<f64>)]
     tail: Price,
-    /// What the model wrote.
+    /// The output.
     #[schema(value_type = Option<f64>)]
     answers: Price,
 }
@@ -233,7 +233,7 @@ impl From<SimulatedModel> for ModelBody {
 impl From<SimulatedWay> for WayBody {
     fn from(one: SimulatedWay) -> Self {
         let SimulatedTokens { input, written, written_1h, read, output } = one.tokens;
-        let Parts { system, history, tail, answers } = one.parts;
+        let CostParts { system, history, tail, answers } = one.parts;
         Self {
             way: one.way,
             marks: one.marks,

@@ -1,4 +1,4 @@
-//! The servers that share a store, and what waits there; for the owner.
+//! The nodes that share a store, and the lengths of its queues. For the owner.
 
 use foreword_store::nodes::Node;
 use serde::Serialize;
@@ -6,49 +6,49 @@ use utoipa::ToSchema;
 
 use crate::api::moment::Moment;
 use crate::app::App;
-use crate::nodes;
+use crate::operations::nodes;
 use crate::problem::Problem;
 
-/// A server that shares the store.
+/// A node that shares the store.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = NodeStatus)]
-pub(super) struct NodeBody {
-    /// The node.
+pub(crate) struct NodeBody {
+    /// The node's id.
     node: String,
     /// The version of its program.
     version: String,
-    /// Where it listens.
+    /// The address it listens on.
     #[schema(example = "127.0.0.1:7777")]
     listen: String,
-    /// Since when.
+    /// When it started.
     started_at: Moment,
-    /// When it last said that it is there; it does about every 15 seconds.
+    /// When it last sent a heartbeat, which it does every 15 seconds.
     seen_at: Moment,
-    /// Whether it is the one that was asked.
+    /// Whether it is the node that answers.
     here: bool,
-    /// Whether it has been silent for more than two minutes, without having stopped in order. It is told of for a day.
+    /// Whether it has sent no heartbeat for two minutes, without having been stopped. Such nodes are listed for a day.
     gone: bool,
 }
 
-/// How much waits.
+/// The lengths of the queues.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Queues {
-    /// Messages of the inbox that no turn has dealt with.
+pub(crate) struct Queues {
+    /// Inbox messages that are not consumed.
     inbox: u64,
-    /// Turns under way, on all nodes.
+    /// Running turns on all nodes.
     turns: u64,
-    /// Answers that a bridge has not taken yet.
+    /// Webhook deliveries that are not delivered.
     deliveries: u64,
-    /// Messages of the outbox that nobody has fetched.
+    /// Outbox messages that are not fetched.
     outbox: u64,
-    /// Events of this node on their way into the store.
+    /// Events of this node that are not stored yet.
     events: usize,
 }
 
 impl NodeBody {
     pub(super) async fn all(app: &App) -> Result<Vec<Self>, Problem> {
-        let all = nodes::all(app).await?;
-        let told = |node: Node| {
+        let all = nodes::list(app).await?;
+        let body = |node: Node| {
             let here = node.node == app.node;
             Self {
                 node: node.node.to_string(),
@@ -57,10 +57,10 @@ impl NodeBody {
                 started_at: node.started_at.into(),
                 seen_at: node.seen_at.into(),
                 here,
-                gone: !here && nodes::is_gone(node.seen_at, all.now),
+                gone: !here && nodes::is_dead(node.seen_at, all.now),
             }
         };
-        Ok(all.nodes.into_iter().map(told).collect())
+        Ok(all.nodes.into_iter().map(body).collect())
     }
 }
 

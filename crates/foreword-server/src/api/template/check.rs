@@ -1,4 +1,4 @@
-//! A template looked over while somebody writes it. Nothing is stored and no prompt is made.
+//! Checks a template while it is edited, without storing it or building a prompt.
 
 use std::sync::Arc;
 
@@ -8,50 +8,44 @@ use foreword_prompt::layer::Dialect;
 use foreword_workspace::template_problems::template_view;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use super::looked_over::{LookedOver, as_kept};
+use super::template_check::{TemplateCheck, normalized};
 use crate::api::extract;
 use crate::api::permission::owner_reads;
 use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::problem::{Problem, ProblemPlace};
+use crate::problem::{Problem, ProblemLocation};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(check))
-}
-
-/// A template to look over.
+/// A template to check.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct TemplateToCheck {
-    /// The template itself.
+pub(crate) struct TemplateToCheck {
+    /// The text.
     #[schema(example = "You are kind. [sytem:date]")]
     template: String,
-    /// The agent that is to read it. Default: the first one whose prompts are made from the stored template.
+    /// The agent. Default: the first one that uses the stored template.
     agent: Option<String>,
 }
 
-/// What there is to say of a template.
+/// The result of a check.
 #[derive(Debug, Serialize, ToSchema)]
-struct CheckedTemplate {
-    /// The language it is read in: `bracket`, `bracket-compat` or `jinja`.
+pub(crate) struct CheckedTemplate {
+    /// The dialect: `bracket`, `bracket-compat` or `jinja`.
     #[schema(value_type = String, example = "bracket")]
     dialect: Dialect,
-    /// What keeps it from being used.
-    problems: Vec<ProblemPlace>,
-    /// What works, but is probably not meant.
-    warnings: Vec<ProblemPlace>,
+    /// Errors.
+    problems: Vec<ProblemLocation>,
+    /// Probable mistakes.
+    warnings: Vec<ProblemLocation>,
 }
 
-/// Looks a template over, without storing it. For the owner, with `observe` or `admin`. One that can't be used is answered as
-/// well: `problems` says why.
+/// Checks a template, without storing it. Owner only, with `observe` or `admin`. An invalid one gets status 200 too,
+/// with `problems`.
 #[utoipa::path(post, path = "/api/v1/template/check", tag = "template",
     request_body = TemplateToCheck,
     responses((status = 200, body = CheckedTemplate), Refusals, NotThere, Clashes))]
-async fn check(
+pub(crate) async fn check_template(
     State(app): State<App>,
     caller: Caller,
     extract::Json(sent): extract::Json<TemplateToCheck>,
@@ -62,7 +56,7 @@ async fn check(
         Some(agent) => snapshot.of_agent(Some(agent)).map_err(|_| Problem::not_found("agent", agent))?,
         None => template_view(&snapshot),
     };
-    let text: Arc<str> = as_kept(&sent.template).into();
-    let LookedOver { dialect, problems, warnings } = LookedOver::of(&view, app.workspace.place(), &text)?;
+    let text: Arc<str> = normalized(&sent.template).into();
+    let TemplateCheck { dialect, problems, warnings } = TemplateCheck::of(&view, app.workspace.dir(), &text)?;
     Ok(Json(CheckedTemplate { dialect, problems, warnings }))
 }

@@ -1,66 +1,60 @@
-//! The template as it was: every version, and the way back to one.
+//! The versions of the template, and restoring one.
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use foreword_core::api_token::Scope;
 use foreword_core::timestamp::Timestamp;
-use foreword_store::templates::Template;
+use foreword_store::templates::TemplateRecord;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use super::words::{NewWords, line};
+use super::new_template::{NewTemplateText, line};
 use super::{StoredTemplate, TemplateBody, store};
-use crate::api::etag::tagged;
+use crate::api::etag::json_with_etag;
 use crate::api::extract::{self, Path, Query};
-use crate::api::paging::{Page, PageQuery};
+use crate::api::pagination::{Page, PageQuery};
 use crate::api::permission::owner_reads;
 use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one)).routes(routes!(restore))
-}
-
 /// A version of the template, without its text.
 #[derive(Debug, Serialize, ToSchema)]
-struct TemplateVersion {
-    /// Its number; the first is 1.
+pub(crate) struct TemplateVersion {
+    /// Its number, from 1.
     version: u64,
-    /// Who wrote it.
+    /// The author.
     author: String,
-    /// Why, in the author's words.
+    /// The author's message.
     message: Option<String>,
     /// When it was stored.
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// The name of its content.
+    /// The hash of its text.
     hash: String,
-    /// How many characters it has.
+    /// Its length in characters.
     chars: usize,
 }
 
-/// Why an earlier template is wanted back.
+/// A request to restore a version.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Restore {
-    /// Why; a line.
+pub(crate) struct Restore {
+    /// The reason, on one line.
     #[schema(max_length = 500)]
     message: Option<String>,
-    /// The version it replaces: another one is a conflict.
+    /// The version to replace; another current version is a conflict.
     #[serde(alias = "expectedVersion")]
     expected_version: Option<u64>,
 }
 
-/// The versions of the template, the newest first. For the owner, with `observe` or `admin`.
+/// Lists the versions of the template, newest first. Owner only, with `observe` or `admin`.
 #[utoipa::path(get, path = "/api/v1/template/history", tag = "template", params(PageQuery),
     responses((status = 200, body = Page<TemplateVersion>), Refusals))]
-async fn list(
+pub(crate) async fn list_versions(
     State(app): State<App>,
     caller: Caller,
     Query(page): Query<PageQuery>,
@@ -73,51 +67,51 @@ async fn list(
     };
     let all = app.store.template_history().await?;
     let mut rest = all.into_iter().filter(|template| template.version < before);
-    let items: Vec<TemplateVersion> = rest.by_ref().take(limit).map(told).collect();
+    let items: Vec<TemplateVersion> = rest.by_ref().take(limit).map(template_version).collect();
     let next = rest.next().and(items.last()).map(|last| last.version.to_string());
     Ok(Json(Page { items, next }))
 }
 
-/// One version of the template. For the owner, with `observe` or `admin`.
+/// Returns a version of the template. Owner only, with `observe` or `admin`.
 #[utoipa::path(get, path = "/api/v1/template/history/{version}", tag = "template",
     params(("version" = u64, Path, description = "Its number.")),
-    responses((status = 200, body = TemplateBody), (status = 304, description = "Nothing has changed."),
+    responses((status = 200, body = TemplateBody), (status = 304, description = "Not modified."),
         Refusals, NotThere))]
-async fn one(
+pub(crate) async fn get_version(
     State(app): State<App>,
     caller: Caller,
     Path(version): Path<u64>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     owner_reads(&caller, &app.config())?;
-    Ok(tagged(&headers, &TemplateBody::from(found(&app, version).await?)))
+    Ok(json_with_etag(&headers, &TemplateBody::from(found(&app, version).await?)))
 }
 
-/// Gives an earlier template out again, as the next version. For the owner, with `admin`.
+/// Restores an earlier version, as a new version. Owner only, with `admin`.
 #[utoipa::path(post, path = "/api/v1/template/history/{version}/restore", tag = "template", request_body = Restore,
     params(("version" = u64, Path, description = "Its number.")),
     responses((status = 200, body = StoredTemplate), Refusals, NotThere, Clashes))]
-async fn restore(
+pub(crate) async fn restore_version(
     State(app): State<App>,
     caller: Caller,
     Path(version): Path<u64>,
     extract::Json(wish): extract::Json<Restore>,
 ) -> Result<Json<StoredTemplate>, Problem> {
-    caller.needs_owner(Scope::Admin, &app.config())?;
+    caller.require_owner(Scope::Admin, &app.config())?;
     let text = found(&app, version).await?.text;
     let message = wish.message.as_deref().map(|words| line("message", words)).transpose()?;
-    store(&app, &caller, NewWords { text, message, expected: wish.expected_version }).await
+    store(&app, &caller, NewTemplateText { text, message, expected: wish.expected_version }).await
 }
 
-/// A version nobody could store is one that is not there.
-async fn found(app: &App, version: u64) -> Result<Template, Problem> {
+/// A number beyond the database's range is not found.
+async fn found(app: &App, version: u64) -> Result<TemplateRecord, Problem> {
     if i64::try_from(version).is_err() {
         return Err(Problem::not_found("template version", &version.to_string()));
     }
     Ok(app.store.template_version(version).await?)
 }
 
-fn told(template: Template) -> TemplateVersion {
+fn template_version(template: TemplateRecord) -> TemplateVersion {
     TemplateVersion {
         version: template.version,
         author: template.author,

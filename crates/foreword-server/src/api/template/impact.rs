@@ -1,19 +1,17 @@
-//! What saving a template would cost the conversations that go on.
+//! Estimates what saving a template would cost in running conversations.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use foreword_agent::template_impact::{TemplateImpact, TouchedConversation};
+use foreword_agent::reports::template_impact::{TemplateImpact, TouchedConversation};
 use foreword_core::money::Money;
 use foreword_workspace::template_problems::template_view;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::current;
-use super::looked_over::{LookedOver, as_kept, tried_by_owner};
+use super::template_check::{TemplateCheck, draft_problem, normalized};
 use crate::api::extract;
 use crate::api::permission::owner_reads;
 use crate::api::refusals::{Clashes, Refusals};
@@ -21,84 +19,79 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-/// How many conversations are listed.
-const LISTED: usize = 50;
+const MAX_ITEMS: usize = 50;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(impact))
-}
-
-/// A template that somebody thinks of saving.
+/// A draft template.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct TemplateToSave {
-    /// The template itself.
+pub(crate) struct TemplateToSave {
+    /// The text.
     template: String,
 }
 
-/// What saving a template would cost at the next epoch of the conversations that go on.
+/// What saving a template would cost at the next epoch of running conversations.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = TemplateImpact)]
-struct ImpactBody {
-    /// Whether it is another text than the one in force.
+pub(crate) struct ImpactBody {
+    /// Whether it differs from the current template.
     changed: bool,
-    /// How many conversations have a prompt made from the template, of those that were looked at.
+    /// Number of checked conversations that use the template.
     conversations: usize,
-    /// How many of them would read differently.
+    /// Number of them whose prompt would change.
     touched: u64,
-    /// Tokens that are likely in a provider's cache now and would have to be written anew.
+    /// Tokens that are probably cached and would be written again.
     cached_tokens: u64,
-    /// What that costs more than reading them would, in US dollars, as far as prices are known.
+    /// Their cost beyond a cache read, in US dollars, as far as prices are known.
     cost_usd: f64,
-    /// How many of the touched conversations have no known price, and are not in the sum.
+    /// Number of affected conversations without a known price, which are not included.
     unpriced: u64,
-    /// How many conversations were looked at, at most: those that were active last.
+    /// The maximum number of checked conversations, most recently active first.
     looked_at: usize,
     /// Whether there are more.
     or_more: bool,
-    /// Those that would read differently, the dearest first; 50 at most.
+    /// The affected conversations, most expensive first; at most 50.
     items: Vec<TouchedBody>,
 }
 
-/// A conversation whose prompt would read differently.
+/// A conversation whose prompt would change.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = TouchedConversation)]
-struct TouchedBody {
+pub(crate) struct TouchedBody {
     /// Its id.
     conversation: String,
-    /// A name for people.
+    /// Its title.
     title: Option<String>,
-    /// The agent that talks in it.
+    /// Its agent.
     agent: String,
-    /// The model it is talked with.
+    /// Its model.
     model: String,
-    /// What its frozen prompt weighs.
+    /// Tokens of the frozen prompt.
     frozen_tokens: u64,
-    /// How much of that stays, up to the last place that is cached.
+    /// Those that stay, up to the last cache breakpoint.
     kept_tokens: u64,
-    /// What comes behind that, with what was said since.
+    /// The tokens after that, messages included.
     touched_tokens: u64,
-    /// Whether the provider likely has it in its cache now.
+    /// Whether they are probably cached.
     warm: bool,
-    /// What writing it anew costs more than reading it would, in US dollars: nothing if it is not in the cache any more, `null`
-    /// if the price is not known.
+    /// The cost of writing them beyond a cache read, in US dollars: 0 if they are no longer cached, `null` if the price
+    /// is unknown.
     cost_usd: Option<f64>,
 }
 
-/// What saving a template would cost. For the owner, with `observe` or `admin`; nothing is stored. Conversations go on with the
-/// prompt they have until their next epoch: that is when it costs.
+/// Estimates what saving a template would cost, without storing it. Owner only, with `observe` or `admin`. Running
+/// conversations keep their prompt until their next epoch, which is when the cost arises.
 #[utoipa::path(post, path = "/api/v1/template/impact", tag = "template", request_body = TemplateToSave,
     responses((status = 200, body = ImpactBody), Refusals, Clashes))]
-async fn impact(
+pub(crate) async fn estimate_impact(
     State(app): State<App>,
     caller: Caller,
     extract::Json(sent): extract::Json<TemplateToSave>,
 ) -> Result<Json<ImpactBody>, Problem> {
     owner_reads(&caller, &app.config())?;
-    let template: Arc<str> = as_kept(&sent.template).into();
-    LookedOver::of(&template_view(&app.workspace.snapshot()), app.workspace.place(), &template)?.usable()?;
-    let changed = as_kept(&current(&app).await?.template) != *template;
-    let impact = app.agent.template_impact(template).await.map_err(tried_by_owner)?;
+    let template: Arc<str> = normalized(&sent.template).into();
+    TemplateCheck::of(&template_view(&app.workspace.snapshot()), app.workspace.dir(), &template)?.usable()?;
+    let changed = normalized(&current(&app).await?.template) != *template;
+    let impact = app.agent.template_impact(template).await.map_err(draft_problem)?;
     Ok(Json(ImpactBody::of(changed, impact)))
 }
 
@@ -114,7 +107,7 @@ impl ImpactBody {
             unpriced: loss.unpriced,
             looked_at,
             or_more,
-            items: touched.into_iter().take(LISTED).map(TouchedBody::from).collect(),
+            items: touched.into_iter().take(MAX_ITEMS).map(TouchedBody::from).collect(),
         }
     }
 }
@@ -127,10 +120,10 @@ impl From<TouchedConversation> for TouchedBody {
             agent: one.agent,
             model: one.model,
             frozen_tokens: one.frozen_tokens,
-            kept_tokens: one.rewritten.kept_tokens,
-            touched_tokens: one.rewritten.touched_tokens,
-            warm: one.rewritten.is_warm(),
-            cost_usd: one.rewritten.cost.known().map(Money::dollars),
+            kept_tokens: one.rewrite_cost.kept_tokens,
+            touched_tokens: one.rewrite_cost.touched_tokens,
+            warm: one.rewrite_cost.is_warm(),
+            cost_usd: one.rewrite_cost.cost.known().map(Money::dollars),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Every message as it is serialised, against the schema that describes it.
+//! Checks all serialised messages against their schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use foreword_core::money::Price;
 use foreword_prompt::trust::Trust;
 use serde_json::Value;
 
-use super::super::happening::{Happening, TurnOutcome};
 use super::super::reply::Reply;
-use super::super::request::Said;
-use super::super::shown::Heading;
+use super::super::request::ClientMessage;
+use super::super::stream_event::{StreamEvent, TurnOutcome};
+use super::super::wire_event::Heading;
 use super::schemas;
 use crate::problem::Problem;
 
-/// The schemas as they are in the document.
+/// The schemas by name.
 fn described() -> BTreeMap<String, Value> {
     schemas().into_iter().map(|(name, schema)| (name, serde_json::to_value(schema).unwrap())).collect()
 }
 
-/// Checks messages against a union; gives the types that it has and none of them is of.
+/// Checks messages against a union. Returns the types that no message has.
 fn unseen(union: &str, messages: &[Value]) -> BTreeSet<String> {
     let schemas = described();
     let mapping = schemas[union]["discriminator"]["mapping"].as_object().unwrap().clone();
@@ -43,8 +43,8 @@ fn unseen(union: &str, messages: &[Value]) -> BTreeSet<String> {
     unseen
 }
 
-/// Each event with everything that may be in it, and with as little as possible.
-fn happenings() -> Vec<Happening> {
+/// Each event with all optional fields, and with none.
+fn events() -> Vec<StreamEvent> {
     let turn = || "t-1".parse().unwrap();
     let (call, tool, arguments) = ("call-1".parse().unwrap(), "bash", serde_json::json!({ "command": "ls" }));
     let mut all = Vec::new();
@@ -53,21 +53,21 @@ fn happenings() -> Vec<Happening> {
         let id = || foreword_core::id::CallId::clone(&call);
         let (tool, arguments) = (tool.to_owned(), arguments.clone());
         all.extend([
-            Happening::TurnStart {
+            StreamEvent::TurnStart {
                 turn_id: turn(),
                 messages: Vec::new(),
                 user: full.then(|| "alice".into()),
                 resumed: full,
             },
-            Happening::TextDelta { turn_id: turn_id.clone(), text: "Hello.".to_owned() },
-            Happening::ToolCall {
+            StreamEvent::TextDelta { turn_id: turn_id.clone(), text: "Hello.".to_owned() },
+            StreamEvent::ToolCall {
                 turn_id: turn_id.clone(),
                 call_id: id(),
                 tool: tool.clone(),
                 arguments: arguments.clone(),
                 truncated: full,
             },
-            Happening::ToolResult {
+            StreamEvent::ToolResult {
                 turn_id: turn_id.clone(),
                 call_id: id(),
                 tool: tool.clone(),
@@ -75,30 +75,30 @@ fn happenings() -> Vec<Happening> {
                 is_error: full,
                 truncated: full,
             },
-            Happening::Status {
+            StreamEvent::Status {
                 turn_id: turn_id.clone(),
                 message: "Rate limited. Retrying in 3s...".to_owned(),
             },
-            Happening::Question {
+            StreamEvent::Question {
                 turn_id: turn_id.clone(),
                 call_id: id(),
                 tool,
                 arguments,
                 because: String::new(),
             },
-            Happening::Error {
+            StreamEvent::Error {
                 turn_id: turn_id.clone(),
                 kind: "transient".to_owned(),
                 message: String::new(),
             },
-            Happening::TurnEnd {
+            StreamEvent::TurnEnd {
                 turn_id: turn(),
                 outcome: TurnOutcome::Done,
                 usage: Usage::default().into(),
                 cost: Price::Unknown,
                 incomplete: full,
             },
-            Happening::SessionCompacted { turn_id },
+            StreamEvent::SessionCompacted { turn_id },
         ]);
     }
     all
@@ -127,15 +127,15 @@ fn replies() -> Vec<Reply> {
 }
 
 #[test]
-fn messages_of_the_server_are_as_the_document_describes_them() {
+fn server_messages_match_the_document() {
     let heading = Heading::of(&ConversationId::new("c-1").unwrap());
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     let mut wire = Vec::new();
-    for happening in happenings() {
-        let item = serde_json::to_string(&happening).unwrap();
-        wire.push(read(&heading.show(7, Trust::Full, &item).text));
-        if matches!(happening, Happening::TurnEnd { .. }) {
-            wire.push(read(&heading.show_unnumbered(&item)));
+    for event in events() {
+        let item = serde_json::to_string(&event).unwrap();
+        wire.push(read(&heading.encode(7, Trust::Full, &item).text));
+        if matches!(event, StreamEvent::TurnEnd { .. }) {
+            wire.push(read(&heading.encode_unnumbered(&item)));
         }
     }
     let replies_in_streams = ["accepted", "missed", "waiting_for_approval"].map(str::to_owned);
@@ -166,10 +166,16 @@ fn requests_of_the_document_are_read() {
         };
         let mut message: serde_json::Map<String, Value> =
             schema["properties"].as_object().unwrap().iter().map(value).collect();
-        assert!(Said::read(&Value::Object(message.clone()).to_string()).is_ok(), "{name}: {message:?}");
+        assert!(
+            ClientMessage::read(&Value::Object(message.clone()).to_string()).is_ok(),
+            "{name}: {message:?}"
+        );
         assert_eq!(schema["additionalProperties"], false);
         let required = schema["required"].as_array().unwrap();
         message.retain(|field, _| required.contains(&Value::from(field.clone())));
-        assert!(Said::read(&Value::Object(message.clone()).to_string()).is_ok(), "{name}: {message:?}");
+        assert!(
+            ClientMessage::read(&Value::Object(message.clone()).to_string()).is_ok(),
+            "{name}: {message:?}"
+        );
     }
 }

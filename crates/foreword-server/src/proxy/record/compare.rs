@@ -1,69 +1,68 @@
-//! Compares a request that was answered with the one before it in its conversation, and if it is the first, with the last one
-//! of whoever pays, as far as both can share a prefix: tools and the system prompt.
+//! Diagnoses cache misses: compares an answered request with the previous one of its conversation. The first request of
+//! a conversation is compared with the payer's last one, as far as they can share a prefix: tools and system prompt.
 
-use foreword_agent::cache_miss::{self, reported};
+use foreword_agent::turn::cache_miss_event::{self, reported};
 use foreword_core::cache::{
-    CacheRules, Cause, Diagnosis, Evidence, Known, Previous, RequestShape, Seen, diagnose,
+    CacheRules, Cause, Diagnosis, Evidence, KnownChanges, Previous, PreviousRequest, RequestShape, diagnose,
 };
 use foreword_core::models::{Breakpoints, ModelFacts, ModelId};
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
 
-use super::shape::Request;
-use super::shapes::Last;
+use super::shape::ParsedRequest;
+use super::shapes::LastShape;
 use crate::proxy::exchange::Exchange;
 use foreword_core::id::ConversationId;
 
-/// What a request is compared with.
+/// The request to compare with.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Before<'a> {
-    /// The request before it in its conversation.
-    Here(&'a Last),
-    /// The last one of another conversation of the same payer's with the same model.
-    Elsewhere(&'a Last),
-    /// There is none.
-    Nothing,
+pub(super) enum Baseline<'a> {
+    /// The previous request of the conversation.
+    SameConversation(&'a LastShape),
+    /// The last request to the model in another conversation of the payer.
+    OtherConversation(&'a LastShape),
+    None,
 }
 
-/// A request that was answered, with all there is to go by.
-pub(super) struct Answered<'a> {
+/// An answered request with the data for a diagnosis.
+pub(super) struct AnsweredRequest<'a> {
     pub(super) exchange: &'a Exchange,
-    pub(super) request: &'a Request<'a>,
+    pub(super) request: &'a ParsedRequest<'a>,
     pub(super) conversation: &'a ConversationId,
     pub(super) model: &'a str,
     pub(super) facts: Option<&'a ModelFacts>,
     pub(super) shape: &'a RequestShape,
 }
 
-impl Answered<'_> {
-    /// Why it read less than it could have, if the provider said what it took.
-    pub(super) async fn judge(
+impl AnsweredRequest<'_> {
+    /// Why the request read less from the cache than it could have, if the provider reported usage.
+    pub(super) async fn diagnose(
         &self,
         store: &Store,
-        before: Before<'_>,
+        before: Baseline<'_>,
     ) -> Result<Option<Diagnosis>, StoreError> {
-        let Some(usage) = self.exchange.tapped.usage else { return Ok(None) };
+        let Some(usage) = self.exchange.summary.usage else { return Ok(None) };
         let rules = match self.model.parse::<ModelId>() {
             Ok(id) => CacheRules::of(&id, self.facts),
-            Err(_) => CacheRules::ORDER_ALONE,
+            Err(_) => CacheRules::UNKNOWN_PROVIDER,
         };
         let shared;
         let previous = match before {
-            Before::Here(last) => {
-                Seen { shape: &last.shape, at: last.at, reported: last.usage.map(reported) }
+            Baseline::SameConversation(last) => {
+                PreviousRequest { shape: &last.shape, at: last.at, reported: last.usage.map(reported) }
             }
-            // Of the whole it is known what was cached; of this part it is not.
-            Before::Elsewhere(last) => {
+            // The provider reports cached tokens for the whole request, not for this part.
+            Baseline::OtherConversation(last) => {
                 shared = last.shape.before_messages();
-                Seen { shape: &shared, at: last.at, reported: None }
+                PreviousRequest { shape: &shared, at: last.at, reported: None }
             }
-            Before::Nothing => return Ok(None),
+            Baseline::None => return Ok(None),
         };
         let cached = rules.breakpoints != Breakpoints::Explicit || previous.shape.is_marked();
-        if matches!(before, Before::Elsewhere(_)) && !cached {
+        if matches!(before, Baseline::OtherConversation(_)) && !cached {
             return Ok(None);
         }
-        let known = self.known(store, before).await?;
+        let known = self.known_changes(store, before).await?;
         let diagnosis = diagnose(&Evidence {
             previous: Previous::Seen(previous),
             current: self.shape,
@@ -72,35 +71,37 @@ impl Answered<'_> {
             facts: self.facts,
             rules,
             reported: reported(usage),
-            provider_reason: self.exchange.tapped.miss.as_deref(),
+            provider_reason: self.exchange.summary.miss.as_deref(),
             known: &known,
             peek: Some(&|section, range| self.request.peek(section, range)),
         });
-        let diagnosis = cache_miss::fit_for_this_trust(diagnosis);
-        // Two programs of one payer's have two prompts. Only what changes by itself is worth a word between conversations.
-        let by_itself =
+        let diagnosis = cache_miss_event::redact_other_trust(diagnosis);
+        // Two programs of one payer have different prompts. Between conversations only changes without a cause on the
+        // client's side are reported.
+        let changes_by_itself =
             matches!(diagnosis.cause, Some(Cause::Clock | Cause::RandomId(_) | Cause::ToolsReordered));
-        if matches!(before, Before::Elsewhere(_)) && !by_itself {
+        if matches!(before, Baseline::OtherConversation(_)) && !changes_by_itself {
             return Ok(None);
         }
-        let place = diagnosis.place.map(|place| self.request.in_the_text(place));
+        let place = diagnosis.place.map(|place| self.request.in_unescaped_text(place));
         Ok(Some(Diagnosis { place, ..diagnosis }))
     }
 
-    /// What our own side knows, where the prompt was ours.
-    async fn known(&self, store: &Store, before: Before<'_>) -> Result<Known, StoreError> {
-        let (Some(number), Before::Here(last)) = (self.exchange.epoch, before) else {
-            return Ok(Known::default());
+    /// KnownChanges changes of the injected prompt.
+    async fn known_changes(&self, store: &Store, before: Baseline<'_>) -> Result<KnownChanges, StoreError> {
+        let (Some(number), Baseline::SameConversation(last)) = (self.exchange.epoch, before) else {
+            return Ok(KnownChanges::default());
         };
         if last.epoch == Some(number) {
-            return Ok(Known::default());
+            return Ok(KnownChanges::default());
         }
         match store.epoch_number(self.conversation, number).await {
             Ok(epoch) => {
-                let now = (number, &epoch.info.reason, &epoch.prompt);
-                cache_miss::known(store, self.conversation, last.epoch, now).await
+                let (reason, prompt) = (&epoch.info.reason, &epoch.prompt);
+                cache_miss_event::known_changes(store, self.conversation, last.epoch, number, reason, prompt)
+                    .await
             }
-            Err(StoreError::NotFound { .. }) => Ok(Known::default()),
+            Err(StoreError::NotFound { .. }) => Ok(KnownChanges::default()),
             Err(error) => Err(error),
         }
     }

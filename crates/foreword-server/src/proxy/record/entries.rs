@@ -1,4 +1,4 @@
-//! What a request that passed leaves in the log: the same events as a call of the agent's own, with whoever paid for it.
+//! The events of an exchange: the same as for the agent's own model calls, with the payer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use foreword_core::money::Price;
 use serde_json::{Map, Value, json};
 
 use super::threads;
-use crate::proxy::exchange::{Exchange, Outcome, Payer};
+use crate::proxy::exchange::{Exchange, ExchangeOutcome, Payer};
 
-/// Where somebody speaks whose requests pass through.
+/// The channel of a proxied client.
 pub(super) fn channel(payer: &Payer) -> String {
-    format!("proxy:{}", payer.shown())
+    format!("proxy:{}", payer.credential())
 }
 
-/// What is known of an exchange besides.
+/// An exchange with the data for its events.
 pub(super) struct Entry<'a> {
     pub(super) exchange: &'a Exchange,
     pub(super) conversation: Option<&'a ConversationId>,
@@ -30,17 +30,16 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// The events it leaves.
     pub(super) fn events(&self) -> Vec<Event> {
-        let Exchange { route, tapped, .. } = self.exchange;
+        let Exchange { route, summary, .. } = self.exchange;
         let Some(kind) = failure(self.exchange) else {
-            // What costs nothing and went well is nothing to write down.
-            let counts = route.is_turn() || tapped.usage.is_some();
+            // Free and successful requests are not logged.
+            let counts = route.is_turn() || summary.usage.is_some();
             return if counts { vec![self.call(EventType::ApiCall, Map::new())] } else { Vec::new() };
         };
         let more = json!({ "kind": kind, "statusCode": self.exchange.status.map(|status| status.as_u16()) });
         let more = if let Value::Object(more) = more { more } else { Map::new() };
-        let failed = Event { error: Some(self.words(kind)), ..self.call(EventType::ApiError, more) };
+        let failed = Event { error: Some(self.error_text(kind)), ..self.call(EventType::ApiError, more) };
         let mut events = vec![failed];
         if kind == ErrorKind::RateLimited {
             let metadata = json!({ "provider": &*self.exchange.provider });
@@ -49,16 +48,16 @@ impl Entry<'_> {
         events
     }
 
-    /// An event with the names of this request on it.
+    /// A new event of this request.
     pub(super) fn named(&self, event_type: EventType) -> Event {
         self.on(Event::new(event_type, self.exchange.began))
     }
 
-    /// The event as part of this request.
+    /// Adds the request's ids to an event.
     pub(super) fn on(&self, event: Event) -> Event {
         let Exchange { payer, mode, request_id, began, .. } = self.exchange;
         let trace = TraceId::named_at(request_id, *began);
-        // Where only bytes pass no agent has a part in it.
+        // In `observe` no agent is involved.
         let agent = (*mode != ProxyMode::Observe).then(|| Arc::clone(self.agent));
         let span = |name: &str| trace.and_then(|trace| trace.span(name));
         let is_part = event.event_type != EventType::ApiCall && event.event_type != EventType::ApiError;
@@ -75,8 +74,8 @@ impl Entry<'_> {
     }
 
     fn call(&self, event_type: EventType, more: Map<String, Value>) -> Event {
-        let Exchange { took, tapped, .. } = self.exchange;
-        let usage = tapped.usage;
+        let Exchange { took, summary, .. } = self.exchange;
+        let usage = summary.usage;
         let mut metadata = self.metadata();
         metadata.extend(more);
         Event {
@@ -99,20 +98,23 @@ impl Entry<'_> {
         };
         put("provider", (&*exchange.provider).into());
         put("mode", exchange.mode.as_str().into());
-        put("dialect", threads::word(exchange.dialect).into());
+        put("dialect", threads::dialect_name(exchange.dialect).into());
         put("requestId", exchange.request_id.as_str().into());
-        // What the provider has not told is in no sum of the log.
-        let estimated = self.price.known().filter(|_| exchange.tapped.usage.is_none());
+        // Estimates are not part of the log's sums.
+        let estimated = self.price.known().filter(|_| exchange.summary.usage.is_none());
         let optional = [
             ("model", self.model.map(Value::from)),
             ("upstreamRequestId", exchange.upstream_request_id.as_deref().map(Value::from)),
-            ("answerId", exchange.tapped.answer_id.as_deref().map(Value::from)),
-            ("stopReason", exchange.tapped.stop_reason.as_deref().map(Value::from)),
+            ("answerId", exchange.summary.answer_id.as_deref().map(Value::from)),
+            ("stopReason", exchange.summary.stop_reason.as_deref().map(Value::from)),
             ("firstByteMs", exchange.first_byte.map(|first| millis(first).into())),
             ("retries", Some(exchange.retries).filter(|retries| *retries > 0).map(Value::from)),
             ("epoch", exchange.epoch.map(Value::from)),
             ("estimatedCostUsd", estimated.map(|cost| cost.dollars().into())),
-            ("clientWentAway", (exchange.outcome == Outcome::ClientWentAway).then_some(Value::Bool(true))),
+            (
+                "clientWentAway",
+                (exchange.outcome == ExchangeOutcome::ClientDisconnected).then_some(Value::Bool(true)),
+            ),
         ];
         for (name, value) in optional {
             if let Some(value) = value {
@@ -122,16 +124,16 @@ impl Entry<'_> {
         fields
     }
 
-    fn words(&self, kind: ErrorKind) -> String {
-        let Exchange { provider, status, tapped, .. } = self.exchange;
+    fn error_text(&self, kind: ErrorKind) -> String {
+        let Exchange { provider, status, summary, .. } = self.exchange;
         let status =
             status.filter(|status| !status.is_success()).map(|status| format!(" ({})", status.as_u16()));
-        let said = tapped.error.as_deref().map(|said| format!(": {said}"));
+        let said = summary.error.as_deref().map(|said| format!(": {said}"));
         format!("{provider}: {kind}{}{}", status.unwrap_or_default(), said.unwrap_or_default())
     }
 }
 
-/// What went wrong, if anything did. That a client went away is nothing wrong.
+/// The kind of failure, if any. A disconnect of the client is not a failure.
 pub(super) fn failure(exchange: &Exchange) -> Option<ErrorKind> {
     let refused = exchange.status.filter(|status| status.is_client_error() || status.is_server_error());
     if let Some(status) = refused {
@@ -146,12 +148,12 @@ pub(super) fn failure(exchange: &Exchange) -> Option<ErrorKind> {
         });
     }
     match exchange.outcome {
-        Outcome::NotReached => Some(ErrorKind::Network),
-        Outcome::TimedOut => Some(ErrorKind::Timeout),
-        Outcome::BrokeOff => Some(ErrorKind::BrokenStream),
-        Outcome::Answered | Outcome::ClientWentAway => {
-            exchange.tapped.error.as_ref()?;
-            Some(match exchange.tapped.error_type.as_deref() {
+        ExchangeOutcome::Unreachable => Some(ErrorKind::Network),
+        ExchangeOutcome::TimedOut => Some(ErrorKind::Timeout),
+        ExchangeOutcome::Aborted => Some(ErrorKind::BrokenStream),
+        ExchangeOutcome::Answered | ExchangeOutcome::ClientDisconnected => {
+            exchange.summary.error.as_ref()?;
+            Some(match exchange.summary.error_type.as_deref() {
                 Some("rate_limit_error" | "rate_limit_exceeded") => ErrorKind::RateLimited,
                 Some("overloaded_error" | "api_error" | "server_error") => ErrorKind::Unavailable,
                 _ => ErrorKind::BrokenStream,
@@ -160,7 +162,7 @@ pub(super) fn failure(exchange: &Exchange) -> Option<ErrorKind> {
     }
 }
 
-/// A number of cached tokens, if the provider told any: none is not the same as unknown.
+/// A number of cached tokens, if the provider reports them. Unknown is not zero.
 fn cached(usage: Option<Usage>, tokens: impl Fn(Usage) -> u64) -> Option<u64> {
     usage.filter(|usage| !usage.cache_unknown).map(tokens)
 }

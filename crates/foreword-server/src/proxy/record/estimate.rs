@@ -1,5 +1,6 @@
-//! What a call cost, and of one of which the provider has told no numbers, about: OpenAI tells those of a stream only if it is
-//! asked to, and whoever does not ask would spend without limit. Held against limits and budgets; the log says that it is an estimate.
+//! The cost of a call. Estimated if the provider reports no usage: OpenAI reports that of a stream only on request, and
+//! a client that does not ask could spend without limit. Estimates count against limits and budgets; the log marks
+//! them.
 
 use foreword_core::message::Usage;
 use foreword_core::models::ModelFacts;
@@ -9,12 +10,12 @@ use foreword_core::price::cost_of;
 use super::tap::BYTES_OF_TOKEN;
 use crate::proxy::exchange::Exchange;
 
-/// What a call cost, by the numbers of the provider, or about. Not known if it was not answered, or if nobody knows the model's prices.
+/// The reported or estimated cost. Unknown if the call was not answered or the model has no known price.
 pub(super) fn price(exchange: &Exchange, facts: Option<&ModelFacts>) -> Price {
-    if let Some(cost) = exchange.tapped.cost {
+    if let Some(cost) = exchange.summary.cost {
         return Price::Known(cost);
     }
-    if let Some(usage) = exchange.tapped.usage {
+    if let Some(usage) = exchange.summary.usage {
         return cost_of(facts, &usage);
     }
     let is_answered = exchange.status.is_some_and(|status| status.is_success());
@@ -23,7 +24,7 @@ pub(super) fn price(exchange: &Exchange, facts: Option<&ModelFacts>) -> Price {
     }
     let usage = Usage {
         input: (exchange.request.len() as u64).div_ceil(BYTES_OF_TOKEN),
-        output: exchange.tapped.about_written,
+        output: exchange.summary.estimated_output,
         ..Usage::default()
     };
     cost_of(facts, &usage)

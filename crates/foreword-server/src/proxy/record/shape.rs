@@ -1,10 +1,10 @@
-//! The shape of a request that passed, made of its bytes as they lie, and a look at them where a diagnosis asks for one.
+//! The shape of a proxied request, computed from its bytes, and access to these bytes for a diagnosis.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use foreword_core::cache::{ChainKey, HashedText, Place, RequestShape, SectionName, Voids};
+use foreword_core::cache::{ChainKey, DivergencePoint, HashedText, Invalidates, RequestShape, SectionName};
 use foreword_core::price::CacheTtl;
 use foreword_core::provider::WireDialect;
 
@@ -12,22 +12,22 @@ use super::slices::{self, Part};
 use crate::proxy::body::RequestBody;
 use crate::proxy::scan;
 
-/// How the block begins with which Claude Code says who pays. The rest of it changes with each request, and the provider keeps
-/// it out of its cache.
+/// The start of Claude Code's billing block. The rest changes with each request and is not part of the provider's cache
+/// key.
 const BILLING: &[u8] = b"x-anthropic-billing-header";
 
-/// A request, taken apart as a provider caches it.
-pub(super) struct Request<'a> {
+/// A request, split as a provider caches it.
+pub(super) struct ParsedRequest<'a> {
     dialect: WireDialect,
     body: RequestBody<'a>,
-    /// How many of the messages stand in front as the system prompt.
+    /// The number of leading messages that form the system prompt.
     leading: usize,
-    /// What is said, once somebody has asked for it: both the conversation and the shape are made of it.
-    said: OnceLock<Said<'a>>,
+    /// Computed on first use, for the conversation and for the shape.
+    hashed_messages: OnceLock<HashedMessages<'a>>,
 }
 
-/// The messages that make a conversation, each taken apart and hashed.
-struct Said<'a> {
+/// The messages of the conversation with their hashes.
+struct HashedMessages<'a> {
     messages: Vec<Message<'a>>,
     pieces: Vec<&'a [u8]>,
 }
@@ -35,12 +35,12 @@ struct Said<'a> {
 struct Message<'a> {
     part: Part<'a>,
     hashed: HashedText,
-    /// Which of the pieces are its.
+    /// Its range in `HashedMessages::pieces`.
     pieces: Range<usize>,
 }
 
-impl<'a> Request<'a> {
-    /// The request in `bytes`, if it is one.
+impl<'a> ParsedRequest<'a> {
+    /// Parses a request; `None` if it is not one.
     pub(super) fn read(dialect: WireDialect, bytes: &'a [u8]) -> Option<Self> {
         Some(Self::of(dialect, RequestBody::read(bytes).ok()?))
     }
@@ -51,50 +51,50 @@ impl<'a> Request<'a> {
             let role = slices::message(body.at(at), &mut pieces).role;
             matches!(&*role, "system" | "developer")
         };
-        // Anthropic's system prompt stands beside the messages.
+        // Anthropic's system prompt is a separate field.
         let leading = match dialect {
             WireDialect::Anthropic => 0,
             WireDialect::OpenAi => body.messages().iter().take_while(is_system).count(),
         };
-        Self { dialect, body, leading, said: OnceLock::new() }
+        Self { dialect, body, leading, hashed_messages: OnceLock::new() }
     }
 
-    /// The model it names.
     pub(super) fn model(&self) -> Option<Cow<'a, str>> {
         self.body.model()
     }
 
-    /// The messages that make a conversation, by their role and hash; all there are, if only the system speaks.
-    pub(super) fn said(&self, key: &ChainKey) -> impl ExactSizeIterator<Item = (&str, HashedText)> {
-        let said = self.taken_apart(key);
-        said.messages.iter().map(|message| (&*message.part.role, message.hashed))
+    /// The role and hash of the messages without the system prompt; of all messages, if there are no others.
+    pub(super) fn messages(&self, key: &ChainKey) -> impl ExactSizeIterator<Item = (&str, HashedText)> {
+        let hashed = self.hash_messages(key);
+        hashed.messages.iter().map(|message| (&*message.part.role, message.hashed))
     }
 
-    /// There is one key for all requests: they are hashed once, whoever asks.
-    fn taken_apart(&self, key: &ChainKey) -> &Said<'a> {
-        self.said.get_or_init(|| {
+    /// All requests use the same key, so the hashes are computed once.
+    fn hash_messages(&self, key: &ChainKey) -> &HashedMessages<'a> {
+        self.hashed_messages.get_or_init(|| {
             let all = self.body.messages();
             let from = if self.leading < all.len() { self.leading } else { 0 };
-            let mut said = Said { messages: Vec::with_capacity(all.len() - from), pieces: Vec::new() };
+            let mut all_hashed =
+                HashedMessages { messages: Vec::with_capacity(all.len() - from), pieces: Vec::new() };
             let mut pieces = Vec::new();
             for at in &all[from..] {
                 let part = slices::message(self.body.at(at), &mut pieces);
                 let hashed = key.hash(&pieces[..]);
-                let start = said.pieces.len();
-                said.pieces.extend_from_slice(&pieces);
-                said.messages.push(Message { part, hashed, pieces: start..said.pieces.len() });
+                let start = all_hashed.pieces.len();
+                all_hashed.pieces.extend_from_slice(&pieces);
+                all_hashed.messages.push(Message { part, hashed, pieces: start..all_hashed.pieces.len() });
             }
-            said
+            all_hashed
         })
     }
 
-    /// Its shape. What it has in common with `previous` is taken from there.
+    /// The shape. Reuses hashes of `previous` for the common prefix.
     pub(super) fn shape(&self, key: &ChainKey, model: &str, previous: Option<&RequestShape>) -> RequestShape {
         let mut builder = RequestShape::begin(key, model, previous);
         let mut pieces = Vec::new();
         for tool in self.tools() {
             pieces.clear();
-            let mark = slices::unmarked(tool, &mut pieces);
+            let mark = slices::strip_markers(tool, &mut pieces);
             builder = builder.tool(&self.tool_name(tool), &pieces[..]).breakpoint(mark);
         }
         for &(name, voids) in self.settings() {
@@ -107,34 +107,34 @@ impl<'a> Request<'a> {
             builder = builder.system_block(&pieces[..], &[], part.mark);
         }
         let messages = self.body.messages().get(self.leading..).unwrap_or_default();
-        let said = self.taken_apart(key);
-        for (index, (at, message)) in messages.iter().zip(&said.messages).enumerate() {
+        let hashed = self.hash_messages(key);
+        for (index, (at, message)) in messages.iter().zip(&hashed.messages).enumerate() {
             let part = &message.part;
-            // One marker for all of it, which the provider puts behind what is last.
+            // A top-level `cache_control` sets a breakpoint after the last message.
             let mark = part.mark.or_else(|| self.mark_of_all().filter(|_| index + 1 == messages.len()));
             let blocks = if part.is_text { 1 } else { blocks(part, self.body.at(at)) };
-            let pieces = &said.pieces[message.pieces.clone()];
+            let pieces = &hashed.pieces[message.pieces.clone()];
             builder = builder.hashed_message(&part.role, pieces, message.hashed, mark).blocks(blocks);
         }
         builder.build()
     }
 
-    /// Bytes of a section, as [`Self::shape`] takes them.
+    /// Bytes of a section, as hashed by [`Self::shape`].
     pub(super) fn peek(&self, section: &SectionName, range: Range<usize>) -> Option<Vec<u8>> {
         let whole = self.section(section)?.0;
         whole.get(range.start..range.end.min(whole.len())).map(<[u8]>::to_vec)
     }
 
-    /// The place as whoever wrote the text counts its bytes: JSON writes some of them with more.
-    pub(super) fn in_the_text(&self, place: Place) -> Place {
+    /// The position in the unescaped text rather than in the JSON.
+    pub(super) fn in_unescaped_text(&self, place: DivergencePoint) -> DivergencePoint {
         let Some((whole, true)) = self.section(&place.section) else { return place };
         let bytes = place
             .bytes
             .map(|(start, end)| (slices::unescaped(&whole, start), slices::unescaped(&whole, end)));
-        Place { bytes, ..place }
+        DivergencePoint { bytes, ..place }
     }
 
-    /// The bytes of a section, and whether they are one text.
+    /// The bytes of a section, and whether they are a single string.
     fn section(&self, section: &SectionName) -> Option<(Vec<u8>, bool)> {
         let mut pieces = Vec::new();
         let is_text = match section {
@@ -144,7 +144,7 @@ impl<'a> Request<'a> {
                 false
             }
             SectionName::Tool(name) => {
-                slices::unmarked(self.tools().find(|tool| self.tool_name(tool) == *name)?, &mut pieces);
+                slices::strip_markers(self.tools().find(|tool| self.tool_name(tool) == *name)?, &mut pieces);
                 false
             }
             SectionName::System(index) => self.system().nth(*index)?.pieces(&mut pieces).is_text,
@@ -171,17 +171,19 @@ impl<'a> Request<'a> {
         name.or_else(|| scan::text(member(tool, "type")?)).unwrap_or_default()
     }
 
-    fn settings(&self) -> &'static [(&'static str, Voids)] {
+    fn settings(&self) -> &'static [(&'static str, Invalidates)] {
         match self.dialect {
-            WireDialect::Anthropic => &[("tool_choice", Voids::Messages), ("thinking", Voids::Messages)],
-            WireDialect::OpenAi => &[("response_format", Voids::System)],
+            WireDialect::Anthropic => {
+                &[("tool_choice", Invalidates::Messages), ("thinking", Invalidates::Messages)]
+            }
+            WireDialect::OpenAi => &[("response_format", Invalidates::System)],
         }
     }
 
     fn system(&self) -> impl Iterator<Item = System<'a>> {
         let bytes = self.body.bytes();
         let beside = self.body.system().map(|at| self.body.at(&at)).unwrap_or_default();
-        let alone = slices::alone(beside).map(System::Alone);
+        let alone = slices::string_content(beside).map(System::Alone);
         let list = 0..beside.len();
         let blocks = scan::items(beside, &list).map_while(Result::ok);
         let blocks = blocks.map(|at| System::Block(beside.get(at).unwrap_or_default()));
@@ -191,11 +193,11 @@ impl<'a> Request<'a> {
     }
 
     fn mark_of_all(&self) -> Option<CacheTtl> {
-        slices::kept(self.body.setting("cache_control")?)
+        slices::marker_ttl(self.body.setting("cache_control")?)
     }
 }
 
-/// A part of the system prompt, wherever the dialect has it.
+/// A part of the system prompt in either dialect.
 enum System<'a> {
     Alone(&'a [u8]),
     Block(&'a [u8]),
@@ -228,7 +230,7 @@ fn member<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
     bytes.get(members.find(|member| member.key == name)?.value)
 }
 
-/// How many blocks of content a message has.
+/// The number of content blocks of a message.
 fn blocks(part: &Part<'_>, message: &[u8]) -> usize {
     let Some(content) = part.content.or_else(|| member(message, "content")) else { return 1 };
     let list = 0..content.len();

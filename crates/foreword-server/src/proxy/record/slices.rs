@@ -1,5 +1,5 @@
-//! The parts of a request as a cache sees them: without the markers that clients move about, and a text as the same whether
-//! it stands alone or is the only block of a list. Nothing is copied; a part is given as the pieces that are left.
+//! The parts of a request as a cache sees them: without `cache_control` markers, and with a string equal to a list with
+//! one text block. Copies nothing; a part is a list of slices.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -7,28 +7,29 @@ use std::sync::LazyLock;
 use foreword_core::price::CacheTtl;
 use memchr::memmem::Finder;
 
-use crate::proxy::scan::{after_space, end_of_value, members, text};
+use crate::proxy::scan::{end_of_value, members, skip_whitespace, text};
 
 static MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cache_control\""));
 
-/// A part, apart from its pieces.
+/// A part, without its slices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part<'a> {
-    /// Who speaks, in a message.
+    /// The role of a message.
     pub(super) role: Cow<'a, str>,
-    /// The marker that stood in it.
+    /// Its cache marker.
     pub(super) mark: Option<CacheTtl>,
-    /// Whether the pieces are nothing but one text, as JSON writes it.
+    /// Whether the slices are a single JSON string.
     pub(super) is_text: bool,
-    /// The whole of the content, in a message that has nothing else.
+    /// The whole content of a message that has no other fields.
     pub(super) content: Option<&'a [u8]>,
 }
 
-/// A message: its role, and the pieces of its content. One that has more than those two, or has no content, is taken as it is.
+/// Splits a message into its role and the slices of its content. A message with other fields, or without content, is
+/// taken as a whole.
 pub(super) fn message<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'a> {
     pieces.clear();
-    let Some((role, content)) = usual_beginning(bytes).or_else(|| role_and_content(bytes)) else {
-        let mark = unmarked(bytes, pieces);
+    let Some((role, content)) = role_then_content(bytes).or_else(|| role_and_content(bytes)) else {
+        let mark = strip_markers(bytes, pieces);
         return Part { role: role(bytes), mark, is_text: false, content: None };
     };
     let (mark, is_text) = match only_text(content) {
@@ -36,12 +37,12 @@ pub(super) fn message<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'
             pieces.push(text);
             (mark, true)
         }
-        None => (unmarked(content, pieces), false),
+        None => (strip_markers(content, pieces), false),
     };
     Part { role, mark, is_text, content: Some(content) }
 }
 
-/// A block of a list, such as a block of the system prompt.
+/// Splits a content block.
 pub(super) fn block<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'a> {
     pieces.clear();
     let (mark, is_text) = match text_of_block(bytes) {
@@ -49,27 +50,28 @@ pub(super) fn block<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'a>
             pieces.push(text);
             (mark, true)
         }
-        None => (unmarked(bytes, pieces), false),
+        None => (strip_markers(bytes, pieces), false),
     };
     Part { role: Cow::Borrowed(""), mark, is_text, content: None }
 }
 
-/// A text that stands alone, without its quotes.
-pub(super) fn alone(bytes: &[u8]) -> Option<&[u8]> {
+/// A JSON string without its quotes.
+pub(super) fn string_content(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
-/// The text that a content is, alone or as the only block of a list.
+/// The text of a content that is a string or a list with one text block.
 fn only_text(content: &[u8]) -> Option<(&[u8], Option<CacheTtl>)> {
-    if let Some(text) = alone(content) {
+    if let Some(text) = string_content(content) {
         return Some((text, None));
     }
-    let start = behind(content, 0, &[b"["]).map(|at| after_space(content, at))?;
+    let start = after_tokens(content, 0, &[b"["]).map(|at| skip_whitespace(content, at))?;
     let end = end_of_value(content, start).ok()?;
-    (behind(content, end, &[b"]"]) == Some(content.len())).then(|| text_of_block(&content[start..end]))?
+    (after_tokens(content, end, &[b"]"]) == Some(content.len()))
+        .then(|| text_of_block(&content[start..end]))?
 }
 
-/// The text of a block that has nothing else but a marker.
+/// The text of a block without other fields but a marker.
 fn text_of_block(block: &[u8]) -> Option<(&[u8], Option<CacheTtl>)> {
     let (all, mut text, mut mark) = (0..block.len(), None, None);
     for member in members(block, &all) {
@@ -77,32 +79,31 @@ fn text_of_block(block: &[u8]) -> Option<(&[u8], Option<CacheTtl>)> {
         let value = block.get(member.value)?;
         match &*member.key {
             "type" if value == b"\"text\"" => {}
-            "text" => text = Some(alone(value)?),
-            "cache_control" => mark = kept(value),
+            "text" => text = Some(string_content(value)?),
+            "cache_control" => mark = marker_ttl(value),
             _ => return None,
         }
     }
     Some((text?, mark))
 }
 
-/// How long a marker asks for.
-pub(super) fn kept(marker: &[u8]) -> Option<CacheTtl> {
+pub(super) fn marker_ttl(marker: &[u8]) -> Option<CacheTtl> {
     let hour = memchr::memmem::find(marker, b"\"1h\"").is_some();
     (marker != b"null").then_some(if hour { CacheTtl::OneHour } else { CacheTtl::FiveMinutes })
 }
 
-/// `{"role":"…","content":` as nearly everybody begins a message; gives the role, and all that follows in it.
-fn usual_beginning(bytes: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
-    let value = behind(bytes, 0, &[b"{", b"\"role\"", b":"])?;
-    let value = after_space(bytes, value);
+/// Parses the usual order `{"role":"…","content":`. Returns the role and the content.
+fn role_then_content(bytes: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
+    let value = after_tokens(bytes, 0, &[b"{", b"\"role\"", b":"])?;
+    let value = skip_whitespace(bytes, value);
     let end = end_of_value(bytes, value).ok()?;
     let role = text(bytes.get(value..end)?)?;
-    let content = after_space(bytes, behind(bytes, end, &[b",", b"\"content\"", b":"])?);
+    let content = skip_whitespace(bytes, after_tokens(bytes, end, &[b",", b"\"content\"", b":"])?);
     let content = bytes.get(content..)?.trim_ascii_end().strip_suffix(b"}")?;
     Some((role, content.trim_ascii_end()))
 }
 
-/// The same in another order.
+/// The same in any order.
 fn role_and_content(bytes: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
     let (all, mut role, mut content) = (0..bytes.len(), None, None);
     for member in members(bytes, &all) {
@@ -117,10 +118,10 @@ fn role_and_content(bytes: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
     Some((role?, content?))
 }
 
-/// Where it goes on behind `tokens`, with any space before each.
-fn behind(bytes: &[u8], mut at: usize, tokens: &[&[u8]]) -> Option<usize> {
+/// The index after `tokens`, with whitespace before each.
+fn after_tokens(bytes: &[u8], mut at: usize, tokens: &[&[u8]]) -> Option<usize> {
     for token in tokens {
-        at = after_space(bytes, at);
+        at = skip_whitespace(bytes, at);
         if !bytes.get(at..)?.starts_with(token) {
             return None;
         }
@@ -136,23 +137,23 @@ fn role(bytes: &[u8]) -> Cow<'_, str> {
     role.unwrap_or_default()
 }
 
-/// Collects what is left without the members called `cache_control`; gives the last of them. A text that merely mentions one
-/// has a backslash before its quotes.
-pub(super) fn unmarked<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Option<CacheTtl> {
+/// Collects the slices without `cache_control` members and returns the last marker. Inside a string the quotes would be
+/// escaped.
+pub(super) fn strip_markers<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Option<CacheTtl> {
     let (mut from, mut mark) = (0, None);
     for at in MARK.find_iter(bytes) {
         let escaped = at.checked_sub(1).is_some_and(|before| bytes[before] == b'\\');
-        let value = behind(bytes, at, &[MARK.needle(), b":"]).map(|at| after_space(bytes, at));
+        let value = after_tokens(bytes, at, &[MARK.needle(), b":"]).map(|at| skip_whitespace(bytes, at));
         let Some(end) = value.filter(|_| at >= from && !escaped).and_then(|at| end_of_value(bytes, at).ok())
         else {
             continue;
         };
-        mark = kept(&bytes[value.unwrap_or(end)..end]).or(mark);
-        // The comma before it goes with it; if it is the first, the one behind it.
+        mark = marker_ttl(&bytes[value.unwrap_or(end)..end]).or(mark);
+        // Also removes the comma before it, or after it if it is the first member.
         let before = bytes[from..at].trim_ascii_end();
         let (start, end) = match before.strip_suffix(b",") {
             Some(before) => (from + before.len(), end),
-            None => (at, behind(bytes, end, &[b","]).map_or(end, |at| after_space(bytes, at))),
+            None => (at, after_tokens(bytes, end, &[b","]).map_or(end, |at| skip_whitespace(bytes, at))),
         };
         pieces.push(&bytes[from..start]);
         from = end;
@@ -161,7 +162,7 @@ pub(super) fn unmarked<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Optio
     mark
 }
 
-/// How many bytes of a text the first `raw` bytes are that JSON writes it with.
+/// The number of unescaped bytes in the first `raw` bytes of a JSON string.
 pub(super) fn unescaped(bytes: &[u8], raw: usize) -> usize {
     let (mut at, mut length) = (0, 0);
     let end = raw.min(bytes.len());
@@ -176,14 +177,14 @@ pub(super) fn unescaped(bytes: &[u8], raw: usize) -> usize {
             }
             _ => None,
         };
-        let (raw, said) = match code {
+        let (raw, bytes_of_text) = match code {
             None => (1, 1),
             Some(0..=0x7f) => (6, 1),
-            // Half of a pair, which together are four bytes.
+            // Half of a surrogate pair, which is four bytes in UTF-8.
             Some(0x80..=0x7ff | 0xd800..=0xdfff) => (6, 2),
             Some(_) => (6, 3),
         };
-        (at, length) = (at + raw, length + said);
+        (at, length) = (at + raw, length + bytes_of_text);
     }
     length
 }
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_the_same_alone_as_a_block_and_with_a_marker_anywhere() {
+    fn text_equals_block_with_or_without_marker() {
         let expected = ("user".to_owned(), r#"say \"hi\""#.to_owned());
         let five = Some(CacheTtl::FiveMinutes);
         for (text, mark) in [
@@ -227,17 +228,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_text_mentions_is_no_marker() {
+    fn markers_inside_text_are_ignored() {
         let text = r#"{"role":"user","content":"a \"cache_control\":{\"type\":\"ephemeral\"} b"}"#;
         assert_eq!(read(text).2, None);
         assert!(read(text).1.contains("ephemeral"));
         assert_eq!(read(r#"{"role":"user","content":"cache_control"}"#).1, "cache_control");
-        // As a value, not a name.
+        // As a value rather than a key.
         assert_eq!(read(r#"{"role":"user","content":["cache_control"]}"#).1, r#"["cache_control"]"#);
     }
 
     #[test]
-    fn other_orders_and_other_contents_are_told_apart() {
+    fn field_order_and_extra_fields_are_handled() {
         let odd = r#"{"content":"hi","role":"assistant"}"#;
         assert_eq!(read(odd), ("assistant".to_owned(), "hi".to_owned(), None));
         let named = r#"{"content":"hi","name":"bob","role":"user"}"#;
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_counted_as_the_text_has_them() {
+    fn escapes_are_counted_as_unescaped_bytes() {
         for (raw, at, expected) in [
             ("abc", 2, 2),
             (r"a\nb", 3, 2),

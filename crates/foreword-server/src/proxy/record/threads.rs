@@ -1,63 +1,62 @@
-//! Which conversation each request goes on with: named by its client, or found among the recent ones of whoever pays for it.
-//! In memory and bounded; what the database has of earlier days is brought in once, and what other nodes have seen when it is
-//! asked for.
+//! Finds the conversation that a request continues: by the client's name for it, or by its beginning among the payer's
+//! recent conversations. A bounded cache, filled from the store at the start and on demand.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use foreword_agent::surroundings::Surroundings;
+use foreword_agent::clock_and_rng::ClockAndRng;
 use foreword_core::cache::{ChainKey, Link};
+use foreword_core::conversation_matcher::ConversationMatcher;
 use foreword_core::id::{BadId, ConversationId};
-use foreword_core::lines::RecentLines;
 use foreword_core::provider::WireDialect;
-use foreword_store::proxied::{ID_PREFIX, ProxiedLine};
+use foreword_store::proxied::{ID_PREFIX, ProxiedConversation};
+use parking_lot::Mutex;
 
-use super::shape::Request;
+use super::shape::ParsedRequest;
 
-/// The most links of all who pay together.
-const MOST_LINKS: usize = 1_000_000;
-/// The most of one conversation: what is longer is known by its beginning.
-const MOST_IN_CHAIN: usize = 4_096;
-/// The most who are remembered.
-const MOST_PAYERS: usize = 10_000;
+/// The maximum number of links of all payers.
+const MAX_LINKS: usize = 1_000_000;
+/// The maximum number of links of one conversation. Longer ones are matched by their beginning.
+const MAX_CHAIN_LINKS: usize = 4_096;
+const MAX_PAYERS: usize = 10_000;
 
-/// The recent conversations of everybody.
+/// The recent conversations of all payers.
 #[derive(Debug, Default)]
 pub(super) struct Threads(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    payers: HashMap<Arc<str>, Lines>,
+    payers: HashMap<Arc<str>, PayerConversations>,
     links: usize,
     clock: u64,
 }
 
 #[derive(Debug, Default)]
-struct Lines {
-    recent: RecentLines,
+struct PayerConversations {
+    recent: ConversationMatcher,
     used: u64,
 }
 
-/// The conversation a request belongs to.
+/// The conversation of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Joined {
     pub(super) conversation: ConversationId,
-    /// Whether nothing was known of it before.
+    /// Whether it was unknown before.
     pub(super) is_new: bool,
 }
 
-/// What a dialect is called where lines are kept.
-pub(super) fn word(dialect: WireDialect) -> &'static str {
+/// The stored name of a dialect.
+pub(super) fn dialect_name(dialect: WireDialect) -> &'static str {
     match dialect {
         WireDialect::Anthropic => "anthropic",
         WireDialect::OpenAi => "openai",
     }
 }
 
-/// The chain of what is said in a request.
-pub(super) fn chain(key: &ChainKey, dialect: WireDialect, request: &Request<'_>) -> Vec<Link> {
-    let mut last = key.start(word(dialect));
-    let links = request.said(key).take(MOST_IN_CHAIN).map(|(role, text)| {
+/// The hash chain of a request's messages.
+pub(super) fn chain(key: &ChainKey, dialect: WireDialect, request: &ParsedRequest<'_>) -> Vec<Link> {
+    let mut last = key.start(dialect_name(dialect));
+    let links = request.messages(key).take(MAX_CHAIN_LINKS).map(|(role, text)| {
         last = key.link_hashed(last, role, text);
         last
     });
@@ -65,85 +64,79 @@ pub(super) fn chain(key: &ChainKey, dialect: WireDialect, request: &Request<'_>)
 }
 
 impl Threads {
-    /// The conversation of `payer` that a request with this chain goes on with. It is remembered there.
+    /// The payer's conversation that a request with this chain continues. Remembers the chain.
     pub(super) fn join(
         &self,
         payer: &str,
         chain: Vec<Link>,
         named: Option<ConversationId>,
-        surroundings: &(dyn Surroundings + 'static),
+        clock_and_rng: &(dyn ClockAndRng + 'static),
     ) -> Result<Joined, BadId> {
-        let mut state = self.state();
-        let lines = state.lines(payer);
+        let mut state = self.0.lock();
+        let conversations = state.conversations_of(payer);
         let (conversation, is_new) = match named {
             Some(named) => {
-                let is_new = lines.recent.chain(&named).is_none();
+                let is_new = conversations.recent.chain(&named).is_none();
                 (named, is_new)
             }
-            None => match lines.recent.find(&chain) {
+            None => match conversations.recent.find(&chain) {
                 Some(found) => (found.clone(), false),
-                None => (surroundings.id(&format!("{ID_PREFIX}c"))?, true),
+                None => (clock_and_rng.id(&format!("{ID_PREFIX}c"))?, true),
             },
         };
         state.note(payer, &conversation, chain);
         Ok(Joined { conversation, is_new })
     }
 
-    /// The conversation that a client names: the payer's alone, whatever it is called. Its id is a name as well, for whoever
-    /// was told it.
+    /// The conversation of a client's name, within the payer's scope. The conversation's id is a valid name too.
     pub(super) fn named(&self, payer: &str, name: &str) -> Result<ConversationId, BadId> {
         let own = format!("{ID_PREFIX}{payer}:");
         if name.starts_with(&own) {
             return ConversationId::new(name);
         }
         match ConversationId::new(name) {
-            Ok(id) if self.knows(payer, &id) => Ok(id),
+            Ok(id) if self.contains(payer, &id) => Ok(id),
             _ => ConversationId::new(format!("{own}{name}")),
         }
     }
 
-    /// Whether a conversation of `payer` is remembered.
-    pub(super) fn knows(&self, payer: &str, conversation: &ConversationId) -> bool {
-        self.state().lines(payer).recent.chain(conversation).is_some()
+    /// Whether a conversation of the payer is cached.
+    pub(super) fn contains(&self, payer: &str, conversation: &ConversationId) -> bool {
+        self.0.lock().conversations_of(payer).recent.chain(conversation).is_some()
     }
 
-    /// Whether one is that a request with this chain goes on with.
-    pub(super) fn finds(&self, payer: &str, chain: &[Link]) -> bool {
-        self.state().lines(payer).recent.find(chain).is_some()
+    /// Whether a cached conversation matches the chain.
+    pub(super) fn matches(&self, payer: &str, chain: &[Link]) -> bool {
+        self.0.lock().conversations_of(payer).recent.find(chain).is_some()
     }
 
-    /// Brings in what was kept, the newest first; what is known better here stays.
-    pub(super) fn recall(&self, kept: &[ProxiedLine]) {
-        let mut state = self.state();
-        for line in kept.iter().rev() {
-            let known = state.lines(&line.payer).recent.chain(&line.conversation).is_some();
+    /// Loads stored conversations, newest first. Cached ones are not overwritten.
+    pub(super) fn load(&self, stored: &[ProxiedConversation]) {
+        let mut state = self.0.lock();
+        for line in stored.iter().rev() {
+            let known = state.conversations_of(&line.payer).recent.chain(&line.conversation).is_some();
             if !known {
                 state.note(&line.payer, &line.conversation, Link::read(&line.chain));
             }
         }
     }
 
-    /// How the last request of a conversation began.
+    /// The chain of a conversation's last request.
     pub(super) fn chain(&self, payer: &str, conversation: &ConversationId) -> Option<Vec<Link>> {
-        let state = self.state();
+        let state = self.0.lock();
         state.payers.get(payer)?.recent.chain(conversation).map(<[Link]>::to_vec)
     }
 
     #[cfg(test)]
     fn links(&self) -> usize {
-        self.state().links
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing can fail while it is locked.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().links
     }
 }
 
 impl State {
-    fn lines(&mut self, payer: &str) -> &mut Lines {
+    fn conversations_of(&mut self, payer: &str) -> &mut PayerConversations {
         if !self.payers.contains_key(payer) {
-            self.payers.insert(payer.into(), Lines::default());
+            self.payers.insert(payer.into(), PayerConversations::default());
         }
         self.payers.entry(payer.into()).or_default()
     }
@@ -151,28 +144,31 @@ impl State {
     fn note(&mut self, payer: &str, conversation: &ConversationId, chain: Vec<Link>) {
         self.clock += 1;
         let used = self.clock;
-        let lines = self.lines(payer);
-        let before = lines.recent.links();
-        lines.recent.note(conversation, chain);
-        lines.used = used;
-        let after = lines.recent.links();
+        let conversations = self.conversations_of(payer);
+        let before = conversations.recent.links();
+        conversations.recent.note(conversation, chain);
+        conversations.used = used;
+        let after = conversations.recent.links();
         self.links = self.links + after - before;
-        if self.links > MOST_LINKS || self.payers.len() > MOST_PAYERS {
-            self.forget_some();
+        if self.links > MAX_LINKS || self.payers.len() > MAX_PAYERS {
+            self.evict();
         }
     }
 
-    /// Forgets whoever has not asked for longest, until half of the room is free.
-    fn forget_some(&mut self) {
-        let mut by_use: Vec<(u64, Arc<str>)> =
-            self.payers.iter().map(|(payer, lines)| (lines.used, Arc::clone(payer))).collect();
+    /// Evicts the least recently used payers until half of the space is free.
+    fn evict(&mut self) {
+        let mut by_use: Vec<(u64, Arc<str>)> = self
+            .payers
+            .iter()
+            .map(|(payer, conversations)| (conversations.used, Arc::clone(payer)))
+            .collect();
         by_use.sort_unstable();
         for (_, payer) in by_use {
-            if self.links <= MOST_LINKS / 2 && self.payers.len() <= MOST_PAYERS / 2 {
+            if self.links <= MAX_LINKS / 2 && self.payers.len() <= MAX_PAYERS / 2 {
                 break;
             }
             let gone = self.payers.remove(&payer);
-            self.links -= gone.map_or(0, |lines| lines.recent.links());
+            self.links -= gone.map_or(0, |conversations| conversations.recent.links());
         }
     }
 }

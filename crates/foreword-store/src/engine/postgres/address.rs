@@ -1,5 +1,5 @@
-//! A Postgres address, taken apart: what the driver understands, and the options that are ours. Says nothing of what it
-//! could not read: it may be the rest of a password.
+//! Parses a Postgres address into the driver's configuration and our own options. Errors never quote the address,
+//! because it may contain a password.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,30 +10,30 @@ use tokio_postgres::config::Host;
 
 use crate::error::StoreError;
 
-/// How many connections a store keeps at most, unless its address says otherwise.
+/// The default maximum number of connections.
 const POOL_SIZE: usize = 10;
-/// How long to wait for a server that does not answer a statement, unless the address says otherwise.
+/// The default timeout of a statement.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long to try to get a lost connection again.
-const RECOVERY: Duration = Duration::from_secs(10);
-/// How long to wait for a connection.
+/// How long to retry after a lost connection.
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(10);
+/// The timeout for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where a Postgres database is and how to talk to it.
+/// A parsed Postgres address.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
-    /// What the driver needs. Its `Debug` hides the password.
+    /// The driver's configuration. Its `Debug` output hides the password.
     pub(super) config: Config,
-    /// `pool_size`: how many connections at most.
+    /// `pool_size`: the maximum number of connections.
     pub(super) pool_size: usize,
-    /// `answer_timeout`, in seconds: how long a statement may take, the way there and back included.
+    /// `answer_timeout`, in seconds: the timeout of a statement, including the network.
     pub(super) answer_timeout: Duration,
-    /// `sslrootcert`: the certificates to trust instead of this machine's.
+    /// `sslrootcert`: the certificates to trust instead of the system's.
     pub(super) root_certificates: Option<PathBuf>,
 }
 
 impl Address {
-    /// Takes an address apart.
+    /// Parses an address.
     pub(crate) fn parse(url: &str, place: &str) -> Result<Self, StoreError> {
         let unreadable = |reason: &str| StoreError::Unreachable {
             place: place.to_owned(),
@@ -43,11 +43,11 @@ impl Address {
         };
         let (base, options) = url.split_once('?').unwrap_or((url, ""));
         if options.contains('@') {
-            // What the driver would take for the server is then the end of a password.
+            // The driver would use the end of the password as the host name.
             return Err(unreadable("the address has an @ behind its first ?"));
         }
         if base.matches('@').count() > 1 {
-            // The driver ends the password at the first one, and takes the rest of it for a part of the server's name.
+            // The driver ends the password at the first `@` and uses the rest as the host name.
             return Err(unreadable("the address has more than one @"));
         }
         let mut address = Self {
@@ -69,7 +69,7 @@ impl Address {
         Ok(address)
     }
 
-    /// The servers and the database, and nothing else of it.
+    /// The hosts and the database name, without credentials.
     pub(crate) fn server(&self) -> String {
         let hosts = self.config.get_hosts().iter().map(|host| match host {
             Host::Tcp(name) => name.clone(),
@@ -80,39 +80,39 @@ impl Address {
         format!("{}/{}", hosts.join(","), self.config.get_dbname().unwrap_or_default())
     }
 
-    /// How long to try to get a lost connection again.
+    /// How long to retry after a lost connection.
     pub(super) fn recovery(&self) -> Duration {
-        RECOVERY.min(self.answer_timeout)
+        RECOVERY_TIMEOUT.min(self.answer_timeout)
     }
 
-    /// Takes an option if it is one of ours.
+    /// Consumes an option if it is one of ours.
     fn take<'o>(&mut self, option: &'o str) -> Result<Taken<'o>, &'static str> {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         match name {
-            // Who trusts certificates at all has both the certificate and the name checked.
+            // Verification always checks both the certificate and the host name.
             "sslmode" if ["verify-ca", "verify-full"].contains(&value) => {
                 return Ok(Taken::Drivers("sslmode=require"));
             }
             "sslrootcert" => {
-                let path = unescaped(value).ok_or("`sslrootcert` is no path")?;
+                let path = unescaped(value).ok_or("`sslrootcert` is not a path")?;
                 self.root_certificates = (path != "system").then(|| path.into());
             }
             "pool_size" => {
                 let size = value.parse().ok().filter(|size| (1..=1_000).contains(size));
-                self.pool_size = size.ok_or("`pool_size` is no number from 1 to 1000")?;
+                self.pool_size = size.ok_or("`pool_size` is not a number from 1 to 1000")?;
             }
             "answer_timeout" => {
                 let seconds = value.parse().ok().filter(|seconds| (1..=3_600).contains(seconds));
                 self.answer_timeout =
-                    Duration::from_secs(seconds.ok_or("`answer_timeout` is no number of seconds")?);
+                    Duration::from_secs(seconds.ok_or("`answer_timeout` is not a number of seconds")?);
             }
             _ => return Ok(Taken::Drivers(option)),
         }
         Ok(Taken::Ours)
     }
 
-    /// Sets what the address leaves open. The server waits longer for a lock than it lets anybody do nothing while
-    /// holding one, so that a node that was cut off does not make the others fail.
+    /// Sets defaults. The server's lock timeout is longer than its idle-in-transaction timeout, so that a node that
+    /// hangs does not make the others fail.
     fn complete(&mut self) {
         if self.config.get_connect_timeout().is_none() {
             self.config.connect_timeout(CONNECT_TIMEOUT);
@@ -127,7 +127,7 @@ impl Address {
             answer * 9 / 10,
             answer / 2,
             answer / 6,
-            // Behind ours, so that the address has the last word.
+            // After our defaults, so that the address overrides them.
             self.config.get_options().unwrap_or_default()
         );
         self.config.options(limits);
@@ -137,13 +137,13 @@ impl Address {
     }
 }
 
-/// Whose option it was.
+/// The owner of an option.
 enum Taken<'o> {
     Ours,
     Drivers(&'o str),
 }
 
-/// A value with `%2F` and the like written out.
+/// Decodes percent-encoding.
 fn unescaped(value: &str) -> Option<String> {
     let mut bytes = value.bytes();
     let mut out = Vec::with_capacity(value.len());
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn our_options_are_taken_out_and_the_drivers_stay() {
+    fn own_options_are_removed_from_the_address() {
         let address =
             address("postgres://db/foreword?pool_size=3&connect_timeout=2&answer_timeout=7&user=alice");
         assert_eq!((address.pool_size, address.answer_timeout), (3, Duration::from_secs(7)));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_named_in_the_address() {
+    fn address_names_certificates() {
         let address = address("postgres://db/foreword?sslmode=verify-full&sslrootcert=/etc/a%20ca.pem");
         assert_eq!(address.config.get_ssl_mode(), SslMode::Require);
         assert_eq!(address.root_certificates, Some("/etc/a ca.pem".into()));
@@ -187,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn the_options_of_the_address_have_the_last_word() {
+    fn address_options_override_defaults() {
         let address = address("postgres://db/foreword?options=-c%20statement_timeout%3D1");
         assert!(address.config.get_options().unwrap().ends_with("-c statement_timeout=1"));
     }
 
     #[test]
-    fn an_address_that_cannot_be_read_is_refused_without_being_shown() {
+    fn invalid_address_is_refused_without_being_shown() {
         for url in [
             "postgres://alice:s3cret?x@db/foreword",
             "postgres://db/foreword?s3cret=1",

@@ -1,5 +1,5 @@
-//! Values in Postgres's own binary form. What a value becomes is decided by the column it goes to; what comes back is
-//! one of the few kinds that both engines share.
+//! Converts values to and from Postgres's binary format. The column type decides how a value is encoded; decoded
+//! values are of the few types that both engines share.
 
 use std::error::Error;
 
@@ -87,7 +87,7 @@ impl<'a> FromSql<'a> for Value {
     }
 }
 
-/// The sum of whole numbers is a `numeric` on Postgres: whole again here if it has no fraction, else a number.
+/// Postgres sums integers as `numeric`. Decoded as an integer if it has no fraction, else as a float.
 fn numeric(raw: &[u8]) -> Result<Value, Failed> {
     let word = |index: usize| {
         let bytes = raw.get(index * 2..index * 2 + 2).ok_or("a numeric is cut off")?;
@@ -97,7 +97,7 @@ fn numeric(raw: &[u8]) -> Result<Value, Failed> {
     let negative = match sign {
         0 => false,
         0x4000 => true,
-        _ => return Err("a numeric that is no number".into()),
+        _ => return Err("a numeric that is not a number".into()),
     };
     let (mut whole, mut real) = (0_i128, 0.0_f64);
     let mut fraction = false;
@@ -117,7 +117,7 @@ fn numeric(raw: &[u8]) -> Result<Value, Failed> {
     })
 }
 
-/// A row in the form both engines share.
+/// Decodes a row.
 pub(super) fn row(row: &PostgresRow) -> Result<Row, tokio_postgres::Error> {
     (0..row.len()).map(|column| row.try_get(column)).collect::<Result<_, _>>().map(Row)
 }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_numeric_is_whole_if_it_has_no_fraction() {
+    fn numeric_without_fraction_is_an_integer() {
         let cases = [
             (raw(0, 0, &[]), Value::Int(0)),
             (raw(0, 0, &[42]), Value::Int(42)),

@@ -1,5 +1,5 @@
-//! What an error of Postgres means: try again, connect again, or tell the caller. Of what the server says only the
-//! message is kept: its details may quote what somebody wrote.
+//! Classifies Postgres errors: retry, reconnect, or fail. Keeps only the message of a server error: its detail may
+//! quote stored data.
 
 use std::error::Error as _;
 use std::io;
@@ -10,26 +10,26 @@ use tokio_postgres::error::{DbError, SqlState};
 
 use crate::error::StoreError;
 
-/// Why something did not work, by what can be done about it.
+/// An error by its remedy.
 #[derive(Debug, Clone)]
 pub(super) enum Failure {
-    /// Somebody else was in the way; the transaction is undone, and may work the next time.
+    /// A conflict with another transaction. It was rolled back and can be retried.
     Conflict(StoreError),
-    /// The connection is of no use any more, or the server does not take one just now.
+    /// The connection is unusable, or the server temporarily accepts none.
     Lost(String),
-    /// No server is there.
+    /// The server is unreachable.
     Absent(String),
-    /// It would fail again.
+    /// A retry would fail again.
     Final(StoreError),
 }
 
 impl Failure {
-    /// What an error in the middle of a transaction means.
+    /// Classifies an error in a transaction.
     pub(super) fn of(error: &Error, place: &str) -> Self {
         match error.as_db_error() {
             Some(refusal) => Self::of_refusal(refusal, place),
-            None if is_lost(error) => Self::Lost(told(error)),
-            None => Self::Final(engine(place, told(error))),
+            None if is_lost(error) => Self::Lost(with_source(error)),
+            None => Self::Final(engine(place, with_source(error))),
         }
     }
 
@@ -38,14 +38,14 @@ impl Failure {
         let reason = refusal.message().to_owned();
         let code = refusal.code();
         match code {
-            // What a row refers to was there when it was looked up: somebody has deleted it in between.
+            // The referenced row existed when the operation read it, so another transaction has deleted it since.
             &SqlState::T_R_SERIALIZATION_FAILURE
             | &SqlState::T_R_DEADLOCK_DETECTED
             | &SqlState::FOREIGN_KEY_VIOLATION => Self::Conflict(engine(&place, reason)),
             &SqlState::DISK_FULL => Self::Final(StoreError::Full { place }),
             &SqlState::READ_ONLY_SQL_TRANSACTION => Self::Final(StoreError::ReadOnly { place, reason }),
             &SqlState::INSUFFICIENT_PRIVILEGE => Self::Final(StoreError::ReadOnly { place, reason }),
-            // Only migrations make tables.
+            // Only migrations create tables.
             &SqlState::DUPLICATE_TABLE => Self::Final(StoreError::Foreign { place, reason }),
             &SqlState::LOCK_NOT_AVAILABLE => Self::Final(StoreError::Locked { place }),
             &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => {
@@ -56,7 +56,7 @@ impl Failure {
         }
     }
 
-    /// What an error on the way to a connection means.
+    /// Classifies an error while connecting.
     pub(super) fn of_connecting(error: &PoolError<Error>, place: &str) -> Self {
         let unreachable =
             |reason: String| Self::Final(StoreError::Unreachable { place: place.to_owned(), reason });
@@ -68,7 +68,7 @@ impl Failure {
             PoolError::Backend(error) => match error.as_db_error() {
                 Some(refusal) => match refusal.code() {
                     code if loses_connection(code) => Self::Lost(refusal.message().to_owned()),
-                    // A standby, which does not even listen.
+                    // A standby server, which does not support LISTEN.
                     &SqlState::READ_ONLY_SQL_TRANSACTION => {
                         let reason = refusal.message().to_owned();
                         Self::Final(StoreError::ReadOnly { place: place.to_owned(), reason })
@@ -78,8 +78,8 @@ impl Failure {
                     }
                     _ => unreachable(refusal.message().to_owned()),
                 },
-                None if is_lost(error) => Self::Absent(told(error)),
-                None => unreachable(told(error)),
+                None if is_lost(error) => Self::Absent(with_source(error)),
+                None => unreachable(with_source(error)),
             },
             PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
                 unreachable("the store is closed".to_owned())
@@ -88,17 +88,17 @@ impl Failure {
     }
 }
 
-/// An error that says no more than what the server said.
+/// An engine error with the server's message only.
 pub(super) fn engine(place: &str, reason: String) -> StoreError {
     StoreError::Engine { place: place.to_owned(), reason: reason.into() }
 }
 
-/// An error of the driver with what is behind it.
-fn told(error: &Error) -> String {
+/// The driver's error with its source.
+fn with_source(error: &Error) -> String {
     let Some(source) = error.source() else { return error.to_string() };
     let is_refused = |io: &io::Error| io.kind() == io::ErrorKind::InvalidData;
     if source.downcast_ref::<io::Error>().is_some_and(is_refused) {
-        // What the library says of a certificate is for its own developers.
+        // The library's text about certificates is meant for its developers.
         return format!(
             "the server's certificate is refused ({source}); trust it with `sslrootcert` in the address"
         );
@@ -108,12 +108,12 @@ fn told(error: &Error) -> String {
 
 fn is_lost(error: &Error) -> bool {
     let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-    // Invalid input was never sent, and invalid data is a certificate that is not trusted.
+    // Invalid input was never sent, and invalid data is an untrusted certificate.
     let invalid = [io::ErrorKind::InvalidInput, io::ErrorKind::InvalidData];
     error.is_closed() || source.is_some_and(|source| !invalid.contains(&source.kind()))
 }
 
-/// The server goes, comes, is full, or has thrown us out.
+/// The server is starting, shutting down or full, or has closed the connection.
 fn loses_connection(code: &SqlState) -> bool {
     [
         &SqlState::ADMIN_SHUTDOWN,
@@ -124,11 +124,11 @@ fn loses_connection(code: &SqlState) -> bool {
     ]
     .contains(&code)
         || code.code().starts_with("08")
-        // Cut off because it was idle, which SqlState has no name for.
+        // Closed for idleness; `SqlState` has no constant for it.
         || code.code() == "57P05"
 }
 
-/// A statement kept ready no longer fits: another node has changed the tables, or somebody threw it away.
+/// A prepared statement is outdated: another node has migrated the tables, or the statement was deallocated.
 fn is_stale_statement(code: &SqlState, reason: &str) -> bool {
     code == &SqlState::INVALID_SQL_STATEMENT_NAME
         || (code == &SqlState::FEATURE_NOT_SUPPORTED && reason.contains("cached plan"))

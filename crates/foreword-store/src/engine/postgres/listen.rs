@@ -1,5 +1,5 @@
-//! Hears what other nodes, and this one, have changed. It has a connection of its own, which is made anew for ever: after
-//! each time listeners are told that anything may have changed meanwhile.
+//! Receives change notifications with `LISTEN` on a dedicated connection. Reconnects forever; after each reconnect
+//! subscribers receive [`StoreChange::Anything`], because notifications may have been missed.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -10,47 +10,48 @@ use deadpool::managed::PoolError;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at, sleep, timeout};
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, Client, Connection, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::Failure;
-use super::pool::Connections;
-use super::tls::TlsStream;
-use crate::changes::Change;
+use super::pool::ConnectionPool;
+use crate::changes::StoreChange;
 use crate::error::StoreError;
 
-/// How many changes are kept for listeners that are slow.
-const KEPT_CHANGES: usize = 1_024;
-/// How long to wait for the connection.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How often to see whether a connection on which nothing comes is still one.
-const SILENCE: Duration = Duration::from_secs(20);
-/// The longest pause between two attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The capacity of the broadcast channel for slow subscribers.
+const CHANGES_CAPACITY: usize = 1_024;
+/// The timeout for connecting and for a keep-alive.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often to send a keep-alive query on an idle connection.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
+/// The longest pause between two attempts to connect.
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// A task that listens until it is dropped.
+/// A task that listens until dropped.
 #[derive(Debug)]
 pub(super) struct Listener {
-    changes: broadcast::Sender<Change>,
+    changes: broadcast::Sender<StoreChange>,
     task: JoinHandle<()>,
 }
 
 impl Listener {
-    /// Listens from now on: what is changed when this has returned is told.
-    pub(super) async fn start(connections: &Arc<Connections>) -> Result<Self, StoreError> {
-        let (changes, _) = broadcast::channel(KEPT_CHANGES);
-        let ear = Ear { connections: Arc::clone(connections), changes: changes.clone() };
+    /// Starts listening. Every change committed after this returns is received.
+    pub(super) async fn start(connections: &Arc<ConnectionPool>) -> Result<Self, StoreError> {
+        let (changes, _) = broadcast::channel(CHANGES_CAPACITY);
+        let task = ListenTask { connections: Arc::clone(connections), changes: changes.clone() };
         let place = connections.place();
-        let line = ear.connect().await.map_err(|failure| match failure {
+        let connection = task.connect().await.map_err(|failure| match failure {
             Failure::Conflict(error) | Failure::Final(error) => error,
             Failure::Lost(reason) | Failure::Absent(reason) => {
                 StoreError::Unreachable { place: place.to_owned(), reason }
             }
         })?;
-        let task = tokio::spawn(ear.listen(line));
+        let task = tokio::spawn(task.listen(connection));
         Ok(Self { changes, task })
     }
 
-    pub(super) fn subscribe(&self) -> broadcast::Receiver<Change> {
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<StoreChange> {
         self.changes.subscribe()
     }
 }
@@ -61,62 +62,64 @@ impl Drop for Listener {
     }
 }
 
-/// A connection on which notifications come in.
-struct Line {
+/// A connection that receives notifications.
+struct ListenConnection {
     client: Client,
-    connection: Connection<Socket, TlsStream>,
+    /// Boxed, since a TLS stream is large.
+    connection: Box<Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>>,
 }
 
-struct Ear {
-    connections: Arc<Connections>,
-    changes: broadcast::Sender<Change>,
+struct ListenTask {
+    connections: Arc<ConnectionPool>,
+    changes: broadcast::Sender<StoreChange>,
 }
 
-impl Ear {
-    async fn listen(self, mut line: Line) {
+impl ListenTask {
+    async fn listen(self, mut connection: ListenConnection) {
         loop {
-            self.hear(&mut line).await;
-            line = self.reconnect().await;
-            self.tell(Change::Anything);
+            self.forward_notifications(&mut connection).await;
+            connection = self.reconnect().await;
+            self.broadcast(StoreChange::Anything);
         }
     }
 
-    async fn reconnect(&self) -> Line {
+    async fn reconnect(&self) -> ListenConnection {
         let mut pause = Duration::from_millis(50);
         loop {
-            if let Ok(line) = self.connect().await {
-                return line;
+            if let Ok(connection) = self.connect().await {
+                return connection;
             }
             sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_BACKOFF);
         }
     }
 
-    /// A connection that listens.
-    async fn connect(&self) -> Result<Line, Failure> {
+    /// Connects and runs `LISTEN`.
+    async fn connect(&self) -> Result<ListenConnection, Failure> {
         let silent = || Failure::Absent("the server does not answer".to_owned());
         let connecting = async {
-            let (client, connection) =
-                self.connections.address().config.connect(self.connections.tls().clone()).await?;
-            let mut line = Line { client, connection };
-            line.say("LISTEN foreword", &self.changes).await?;
-            Ok(line)
+            let config = &self.connections.address().config;
+            let (client, connection) = Box::pin(config.connect(self.connections.tls())).await?;
+            let mut connection = ListenConnection { client, connection: Box::new(connection) };
+            connection.execute("LISTEN foreword", &self.changes).await?;
+            Ok(connection)
         };
-        let line = timeout(PATIENCE, connecting).await.map_err(|_| silent())?;
-        line.map_err(|error| Failure::of_connecting(&PoolError::Backend(error), self.connections.place()))
+        let connection = timeout(CONNECT_TIMEOUT, connecting).await.map_err(|_| silent())?;
+        connection
+            .map_err(|error| Failure::of_connecting(&PoolError::Backend(error), self.connections.place()))
     }
 
-    /// Passes on what comes, until the connection is lost.
-    async fn hear(&self, line: &mut Line) {
-        let mut silence = interval_at(Instant::now() + SILENCE, SILENCE);
+    /// Forwards notifications until the connection is lost.
+    async fn forward_notifications(&self, connection: &mut ListenConnection) {
+        let mut keepalive = interval_at(Instant::now() + KEEPALIVE_INTERVAL, KEEPALIVE_INTERVAL);
         loop {
             tokio::select! {
-                message = line.next() => match message {
-                    Some(Ok(message)) => pass_on(&message, &self.changes),
+                message = connection.next() => match message {
+                    Some(Ok(message)) => forward(&message, &self.changes),
                     Some(Err(_)) | None => return,
                 },
-                _ = silence.tick() => {
-                    let answer = timeout(PATIENCE, line.say("", &self.changes)).await;
+                _ = keepalive.tick() => {
+                    let answer = timeout(CONNECT_TIMEOUT, connection.execute("", &self.changes)).await;
                     if !matches!(answer, Ok(Ok(()))) {
                         return;
                     }
@@ -125,22 +128,22 @@ impl Ear {
         }
     }
 
-    fn tell(&self, change: Change) {
-        // Nobody may be listening.
+    fn broadcast(&self, change: StoreChange) {
+        // There may be no subscribers.
         let _ = self.changes.send(change);
     }
 }
 
-impl Line {
+impl ListenConnection {
     async fn next(&mut self) -> Option<Result<AsyncMessage, tokio_postgres::Error>> {
         poll_fn(|context| self.connection.poll_message(context)).await
     }
 
-    /// Sends a command and waits for its answer, passing on what comes meanwhile.
-    async fn say(
+    /// Executes a command and forwards notifications meanwhile.
+    async fn execute(
         &mut self,
         command: &str,
-        changes: &broadcast::Sender<Change>,
+        changes: &broadcast::Sender<StoreChange>,
     ) -> Result<(), tokio_postgres::Error> {
         let connection = &mut self.connection;
         let mut answer = pin!(self.client.batch_execute(command));
@@ -148,8 +151,8 @@ impl Line {
             tokio::select! {
                 answer = &mut answer => return answer,
                 message = poll_fn(|context| connection.poll_message(context)) => match message {
-                    Some(message) => pass_on(&message?, changes),
-                    // The connection is closed, which the answer will say.
+                    Some(message) => forward(&message?, changes),
+                    // The connection is closed; the command returns the error.
                     None => return answer.await,
                 },
             }
@@ -157,8 +160,8 @@ impl Line {
     }
 }
 
-fn pass_on(message: &AsyncMessage, changes: &broadcast::Sender<Change>) {
+fn forward(message: &AsyncMessage, changes: &broadcast::Sender<StoreChange>) {
     if let AsyncMessage::Notification(notification) = message {
-        let _ = changes.send(Change::from_wire(notification.payload()));
+        let _ = changes.send(StoreChange::from_wire(notification.payload()));
     }
 }

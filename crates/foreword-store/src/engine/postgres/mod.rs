@@ -1,7 +1,8 @@
-//! Postgres: a pool of connections, one transaction per operation. What is lost on the way to the server is done again
-//! as long as that is certain to be right; see `run`.
+//! The Postgres engine: a connection pool, one transaction per operation. Retries after lost connections where that
+//! is safe; see `run`.
 
 mod address;
+mod commit_outcome;
 mod convert;
 mod failure;
 mod listen;
@@ -10,7 +11,6 @@ mod pool;
 mod run;
 mod schema;
 mod session;
-mod settle;
 mod tls;
 
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use foreword_core::timestamp::Timestamp;
 use tokio::sync::{RwLock, broadcast};
 
 use super::Operation;
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::error::StoreError;
 pub(crate) use address::Address;
 use listen::Listener;
-use pool::Connections;
+use pool::ConnectionPool;
 
 /// An open Postgres database.
 #[derive(Debug, Clone)]
@@ -31,28 +31,28 @@ pub(crate) struct Postgres(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    connections: Arc<Connections>,
+    connections: Arc<ConnectionPool>,
     listener: Listener,
-    /// Shared by the operations under way, and owned alone by whoever waits for their end.
+    /// Read-locked by running operations, write-locked by `close`.
     under_way: Arc<RwLock<()>>,
 }
 
 impl Postgres {
-    /// Connects to the database at `url`, sees that it can be used, brings its tables up to date, and begins to listen.
+    /// Connects to the database at `url`, checks the server, migrates the tables, and starts listening.
     pub(crate) async fn open(url: &str, place: String, now: Timestamp) -> Result<Self, StoreError> {
         let address = Address::parse(url, &place)?;
-        let connections = Arc::new(Connections::new(address, place)?);
+        let connections = Arc::new(ConnectionPool::new(address, place)?);
         schema::prepare(&connections, now).await?;
         let listener = Listener::start(&connections).await?;
         Ok(Self(Arc::new(Inner { connections, listener, under_way: Arc::default() })))
     }
 
-    pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
+    pub(crate) fn changes(&self) -> broadcast::Receiver<StoreChange> {
         self.0.listener.subscribe()
     }
 
-    /// Runs an operation in a task of its own: once begun it is ended, even if nobody waits for the answer any more. A
-    /// write is durable when this returns.
+    /// Runs an operation in its own task, so that it completes even if the caller is cancelled. A write is durable
+    /// when this returns.
     pub(crate) async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
         let connections = Arc::clone(&self.0.connections);
         let under_way = Arc::clone(&self.0.under_way).read_owned().await;
@@ -67,7 +67,7 @@ impl Postgres {
         })
     }
 
-    /// Waits for the operations under way, and lets go of the connections, for all who share them.
+    /// Waits for running operations and closes the connections, for all clones.
     pub(crate) async fn close(&self) {
         let _alone = self.0.under_way.write().await;
         self.0.connections.close();

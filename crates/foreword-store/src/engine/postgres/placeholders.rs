@@ -1,6 +1,6 @@
-//! Values are numbered `?1` in the SQL of both engines, and `$1` on the way to Postgres.
+//! Rewrites the common placeholders `?1` to Postgres's `$1`.
 
-/// The statement with Postgres's placeholders. A question mark between quotes stays one.
+/// The statement with Postgres placeholders. Question marks in quotes stay unchanged.
 pub(super) fn numbered(sql: &str) -> String {
     let mut quoted = false;
     let mut characters = sql.chars().peekable();
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_numbered_placeholders_outside_quotes_are_changed() {
+    fn placeholders_in_quotes_are_unchanged() {
         let cases = [
             ("SELECT 1", "SELECT 1"),
             ("WHERE a = ?1 AND b = ?12", "WHERE a = $1 AND b = $12"),

@@ -1,4 +1,4 @@
-//! The connections: made when needed, kept, and thrown away when they are of no use any more. Nothing here waits for ever.
+//! The connection pool. Every wait has a timeout.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,55 +6,56 @@ use std::time::Duration;
 
 use deadpool::Runtime;
 use deadpool::managed::{Manager, Metrics, Object, Pool, RecycleError, RecycleResult};
+use rustls::ClientConfig;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::{Client, Config, Error, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::Address;
 use super::failure::Failure;
-use super::tls::Tls;
+use super::tls;
 use crate::error::StoreError;
 
-/// How long to wait for one of the connections to become free.
-const WAIT: Duration = Duration::from_secs(10);
-/// How long logging in may take once the server was reached.
-const LOG_IN: Duration = Duration::from_secs(5);
+/// How long to wait for a free connection.
+const POOL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The timeout for logging in after the TCP connection is made.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Says who a connection is to the server, gives it a name of its own, and sees that a commit that was told is on the
-/// server's disk.
-const INTRODUCTION: &str = "SELECT pid, CAST(EXTRACT(EPOCH FROM backend_start) AS TEXT),
+/// Reads the identity of the server process, names the connection, and turns on synchronous commits.
+const IDENTIFY: &str = "SELECT pid, CAST(EXTRACT(EPOCH FROM backend_start) AS TEXT),
      CAST(gen_random_uuid() AS TEXT),
      set_config('synchronous_commit', CASE current_setting('synchronous_commit')
          WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
      FROM pg_stat_get_activity(pg_backend_pid())";
 
-/// All connections of a store, but the one that listens.
+/// The connections of a store, except the one that listens.
 #[derive(Debug)]
-pub(super) struct Connections {
-    pool: Pool<Maker>,
+pub(super) struct ConnectionPool {
+    pool: Pool<Connector>,
     address: Address,
-    tls: Tls,
+    tls: ClientConfig,
     place: String,
 }
 
-impl Connections {
+impl ConnectionPool {
     pub(super) fn new(address: Address, place: String) -> Result<Self, StoreError> {
-        let connect = address.config.get_connect_timeout().copied().unwrap_or(LOG_IN);
-        let tls =
-            Tls::new(&address).map_err(|reason| StoreError::Unreachable { place: place.clone(), reason })?;
-        let pool = Pool::builder(Maker { config: address.config.clone(), tls: tls.clone() })
+        let connect = address.config.get_connect_timeout().copied().unwrap_or(LOGIN_TIMEOUT);
+        let tls = tls::client_config(&address)
+            .map_err(|reason| StoreError::Unreachable { place: place.clone(), reason })?;
+        let pool = Pool::builder(Connector { config: address.config.clone(), tls: tls.clone() })
             .max_size(address.pool_size)
-            .wait_timeout(Some(WAIT))
-            .create_timeout(Some((connect + LOG_IN).min(address.answer_timeout)))
-            .recycle_timeout(Some(LOG_IN))
+            .wait_timeout(Some(POOL_TIMEOUT))
+            .create_timeout(Some((connect + LOGIN_TIMEOUT).min(address.answer_timeout)))
+            .recycle_timeout(Some(LOGIN_TIMEOUT))
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| StoreError::Unreachable { place: place.clone(), reason: error.to_string() })?;
         Ok(Self { pool, address, tls, place })
     }
 
-    /// A connection that nobody else uses meanwhile; in time, if there is a deadline.
-    pub(super) async fn get(&self, deadline: Option<Instant>) -> Result<Object<Maker>, Failure> {
+    /// A connection for exclusive use, before the deadline if there is one.
+    pub(super) async fn get(&self, deadline: Option<Instant>) -> Result<Object<Connector>, Failure> {
         let get = self.pool.get();
         let connection = match deadline {
             Some(deadline) => match timeout_at(deadline, get).await {
@@ -66,13 +67,13 @@ impl Connections {
         connection.map_err(|error| Failure::of_connecting(&error, &self.place))
     }
 
-    /// Throws away what is not in use and was made before `then`: where one connection went dead without a sound, the
-    /// others of its time did too.
+    /// Closes idle connections created before `then`: if one connection was lost silently, the others of its age
+    /// probably are too.
     pub(super) fn forget_older(&self, then: std::time::Instant) {
         self.pool.retain(|_, metrics| metrics.created > then);
     }
 
-    /// Lets go of all of them, and gives none any more.
+    /// Closes all connections for good.
     pub(super) fn close(&self) {
         self.pool.close();
     }
@@ -85,25 +86,27 @@ impl Connections {
         &self.address
     }
 
-    pub(super) fn tls(&self) -> &Tls {
-        &self.tls
+    pub(super) fn tls(&self) -> MakeRustlsConnect {
+        MakeRustlsConnect::new(self.tls.clone())
     }
 }
 
-/// Makes connections.
+/// Creates connections.
 #[derive(Debug)]
-pub(super) struct Maker {
+pub(super) struct Connector {
     config: Config,
-    tls: Tls,
+    tls: ClientConfig,
 }
 
-impl Manager for Maker {
+impl Manager for Connector {
     type Type = Connection;
     type Error = Error;
 
     async fn create(&self) -> Result<Connection, Error> {
-        let (client, driver) = self.config.connect(self.tls.clone()).await?;
-        // What ends the driver is told to whoever uses the client.
+        // Boxed, since a TLS stream is large.
+        let tls = MakeRustlsConnect::new(self.tls.clone());
+        let (client, driver) = Box::pin(self.config.connect(tls)).await?;
+        // The client's calls return the driver's error.
         let driver = tokio::spawn(async move {
             let _ = driver.await;
         });
@@ -116,7 +119,7 @@ impl Manager for Maker {
             writes: 0,
             unfinished: true,
         };
-        let row = connection.client.query_one(INTRODUCTION, &[]).await?;
+        let row = connection.client.query_one(IDENTIFY, &[]).await?;
         let pid: i32 = row.try_get(0)?;
         connection.identity = Identity { pid: pid.into(), since: row.try_get(1)?, name: row.try_get(2)? };
         connection.unfinished = false;
@@ -131,14 +134,14 @@ impl Manager for Maker {
     }
 }
 
-/// Which of the server's processes a connection talks to; the time makes that unique. The name is the connection's own,
-/// because whatever stands in between may give the same process to another connection later.
+/// The server process of a connection; pid and start time are unique. The name is the connection's own, because a
+/// proxy may assign the same process to another connection later.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) pid: i64,
-    /// Since when, in the server's words.
+    /// The start time of the process, as the server formats it.
     pub(super) since: String,
-    /// What its marks are found by.
+    /// The key of its write marks.
     pub(super) name: String,
 }
 
@@ -148,24 +151,24 @@ impl fmt::Display for Identity {
     }
 }
 
-/// A connection, and the statements that are kept ready on it.
+/// A connection with its prepared statements.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) client: Client,
     driver: JoinHandle<()>,
-    /// By the SQL as it stands in the source.
+    /// By their SQL in the source.
     pub(super) statements: HashMap<&'static str, Statement>,
-    /// Those that insert many rows, by the SQL up to `VALUES`.
+    /// Bulk inserts, by their SQL up to `VALUES`.
     pub(super) batches: HashMap<&'static str, Statement>,
     pub(super) identity: Identity,
-    /// How many transactions on it have written something.
+    /// How many transactions on it have written.
     pub(super) writes: i64,
-    /// Whether a transaction was begun and not brought to an end.
+    /// Whether a transaction is open.
     pub(super) unfinished: bool,
 }
 
 impl Drop for Connection {
-    /// A connection that was left in the middle may never hear from its server again: it is not waited for.
+    /// A connection with an open transaction may never get a response, so it is dropped without waiting.
     fn drop(&mut self) {
         if self.unfinished {
             self.driver.abort();

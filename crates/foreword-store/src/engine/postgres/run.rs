@@ -1,67 +1,66 @@
-//! Runs an operation until it is certain what became of it. A deadlock and a lost connection lead to another attempt,
-//! because nothing was written; an answer to a commit that never came leads to `settle` first, because something may
-//! have been.
+//! Runs an operation until its outcome is certain. Retries after a deadlock and a lost connection, because nothing
+//! was written. If the response to a commit is missing, asks `commit_outcome` first.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::commit_outcome::{self, CommitOutcome};
 use super::failure::Failure;
-use super::pool::{Connections, Identity};
-use super::session::{Mark, Session, Unended};
-use super::settle::{self, Verdict};
+use super::pool::{ConnectionPool, Identity};
+use super::session::{CommitFailure, Mark, Session};
 use crate::engine::{Access, Operation};
 use crate::error::StoreError;
 
-/// How often an operation is tried that others are in the way of.
-const ATTEMPTS: u32 = 12;
+/// How often an operation that conflicts with others is tried.
+const MAX_ATTEMPTS: u32 = 12;
 /// Runs an operation. A write is durable when this returns.
 pub(super) async fn run<O: Operation>(
-    connections: &Connections,
+    connections: &ConnectionPool,
     operation: &O,
 ) -> Result<O::Output, StoreError> {
-    let mut patience = Patience::new(connections.address().recovery());
+    let mut retry = RetryState::new(connections.address().recovery());
     loop {
         let begun = Instant::now().into_std();
-        let (reason, left) = match attempt(connections, operation, patience.deadline).await {
+        let (reason, left) = match attempt(connections, operation, retry.deadline).await {
             Attempt::Ended(result) => return result,
-            Attempt::Conflict(error) => match patience.after_conflict().await {
+            Attempt::Conflict(error) => match retry.after_conflict().await {
                 true => continue,
                 false => return Err(error),
             },
             Attempt::Lost(reason, left) => (reason, left),
             Attempt::InDoubt(reason, mark, output) => {
                 connections.forget_older(begun);
-                match settle::settle(connections, &mark, &mut patience).await {
-                    Verdict::Kept => return Ok(output),
-                    Verdict::Undone => continue,
-                    Verdict::Unknown => {
+                match commit_outcome::resolve(connections, &mark, &mut retry).await {
+                    CommitOutcome::Kept => return Ok(output),
+                    CommitOutcome::Undone => continue,
+                    CommitOutcome::Unknown => {
                         return Err(StoreError::Uncertain { place: connections.place().to_owned(), reason });
                     }
                 }
             }
         };
         connections.forget_older(begun);
-        if !patience.after_loss().await {
+        if !retry.after_loss().await {
             return Err(StoreError::Disconnected { place: connections.place().to_owned(), reason });
         }
         if let Some(left) = left {
-            // Whatever comes of it: if it still holds a lock, the next attempt waits for that.
-            let _ = settle::end(connections, &left, patience.deadline).await;
+            // Best effort: if the old process still holds a lock, the next attempt waits for it.
+            let _ = commit_outcome::end(connections, &left, retry.deadline).await;
         }
     }
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 enum Attempt<T> {
-    /// It is done, or refused for good.
+    /// Succeeded, or failed for good.
     Ended(Result<T, StoreError>),
-    /// Nothing was written, because others were in the way.
+    /// Rolled back because of a conflict.
     Conflict(StoreError),
-    /// Nothing was written. The server may not know yet that the connection is gone.
+    /// Rolled back. The server process may not have noticed the lost connection yet.
     Lost(String, Option<Identity>),
-    /// It may have been written.
+    /// Unknown: the commit may have succeeded.
     InDoubt(String, Mark, T),
 }
 
@@ -76,7 +75,7 @@ impl<T> From<Failure> for Attempt<T> {
 }
 
 async fn attempt<O: Operation>(
-    connections: &Connections,
+    connections: &ConnectionPool,
     operation: &O,
     deadline: Option<Instant>,
 ) -> Attempt<O::Output> {
@@ -87,7 +86,7 @@ async fn attempt<O: Operation>(
     let identity = connection.identity.clone();
     let mut session = Session::new(&mut connection, connections, O::ACCESS);
     let result = operation.run(&mut session).await;
-    // An operation may have kept an error to itself; the server has not, and undoes everything.
+    // The operation may have ignored an error, but the server rolls back anyway.
     match (session.failure(), result) {
         (Some(Failure::Lost(reason) | Failure::Absent(reason)), _) => match O::ACCESS {
             Access::Write => Attempt::Lost(reason, Some(identity)),
@@ -112,36 +111,36 @@ async fn end<T>(session: Session<'_>, access: Access, output: T) -> Attempt<T> {
     }
     match session.commit().await {
         Ok(()) => Attempt::Ended(Ok(output)),
-        Err(Unended::Failed(failure)) => failure.into(),
-        Err(Unended::InDoubt(reason, mark)) => Attempt::InDoubt(reason, mark, output),
+        Err(CommitFailure::Failed(failure)) => failure.into(),
+        Err(CommitFailure::InDoubt(reason, mark)) => Attempt::InDoubt(reason, mark, output),
     }
 }
 
-/// How much longer to try.
+/// How often and how long to retry.
 #[derive(Debug)]
-pub(super) struct Patience {
-    /// How long to try to get a connection again.
+pub(super) struct RetryState {
+    /// How long to retry after a lost connection.
     recovery: Duration,
     conflicts: u32,
     losses: u32,
-    /// From the first loss on.
+    /// Set at the first lost connection.
     pub(super) deadline: Option<Instant>,
 }
 
-impl Patience {
+impl RetryState {
     fn new(recovery: Duration) -> Self {
         Self { recovery, conflicts: 0, losses: 0, deadline: None }
     }
 
-    /// Waits a little, or says that it has been tried often enough.
+    /// Waits for the backoff. Returns `false` if there were too many attempts.
     async fn after_conflict(&mut self) -> bool {
         self.conflicts += 1;
         sleep(pause(Duration::from_millis(5), self.conflicts, Duration::from_millis(250))).await;
-        self.conflicts < ATTEMPTS
+        self.conflicts < MAX_ATTEMPTS
     }
 
-    /// Waits a little, or says that it has been tried for long enough. The first time it does not wait: of a pool, the
-    /// other connections are dead as well and are made anew.
+    /// Waits for the backoff. Returns `false` after the deadline. The first retry is immediate, because the other
+    /// pooled connections are probably lost too and are replaced.
     pub(super) async fn after_loss(&mut self) -> bool {
         let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + self.recovery);
         if self.losses > 0 {
@@ -152,7 +151,7 @@ impl Patience {
     }
 }
 
-/// Twice as long each time, and never the same for two that wait for each other.
+/// Exponential backoff with jitter.
 fn pause(first: Duration, times: u32, longest: Duration) -> Duration {
     let pause = first.saturating_mul(1 << times.min(10)).min(longest);
     let micros = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
@@ -165,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_to_a_limit_and_are_never_nothing() {
+    fn backoff_grows_to_a_limit() {
         let (first, longest) = (Duration::from_millis(5), Duration::from_millis(250));
         for times in 1..40 {
             let pause = pause(first, times, longest);

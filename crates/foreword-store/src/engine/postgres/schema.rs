@@ -1,51 +1,50 @@
-//! Whether a server can be used, and its tables. Nodes that start at once wait for each other, and all but the first have
-//! nothing left to do.
+//! Checks the server and migrates the tables. Nodes that start at the same time wait for each other's migration.
 
 use std::time::Duration;
 
 use foreword_core::timestamp::Timestamp;
 use tokio::time::{Instant, sleep};
 
+use super::commit_outcome;
 use super::failure::Failure;
-use super::pool::Connections;
+use super::pool::ConnectionPool;
 use super::run;
-use super::session::{Session, Unended};
-use super::settle;
+use super::session::{CommitFailure, Session};
+use crate::engine::migrations;
 use crate::engine::{Access, Operation, Sql};
 use crate::error::StoreError;
-use crate::migrations;
 
-/// PostgreSQL 13, as the server says it.
-const OLDEST: u32 = 130_000;
-/// How long a migration may take, and how long to wait for one of another node.
-const MIGRATION: Duration = Duration::from_secs(600);
-/// How long to wait for a server that says it is just starting.
-const STARTING: Duration = Duration::from_secs(10);
+/// PostgreSQL 13, in the format of `server_version_num`.
+const MIN_SERVER_VERSION: u32 = 130_000;
+/// The timeout of a migration, and of waiting for another node's.
+const MIGRATION_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long to wait for a server that is starting up.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sees that the server can be used, and brings its tables up to date.
-pub(super) async fn prepare(connections: &Connections, now: Timestamp) -> Result<(), StoreError> {
-    let deadline = Instant::now() + STARTING;
+/// Checks the server and migrates the tables.
+pub(super) async fn prepare(connections: &ConnectionPool, now: Timestamp) -> Result<(), StoreError> {
+    let deadline = Instant::now() + STARTUP_TIMEOUT;
     loop {
         let place = connections.place();
         match up_to_date(connections, now).await {
             Ok(()) => break,
             Err(Failure::Final(error) | Failure::Conflict(error)) => return Err(error),
-            // Whether a migration was kept is seen by looking again.
+            // The next attempt sees whether the migration was committed.
             Err(Failure::Lost(_)) if Instant::now() < deadline => sleep(Duration::from_millis(200)).await,
             Err(Failure::Lost(reason) | Failure::Absent(reason)) => {
                 return Err(StoreError::Unreachable { place: place.to_owned(), reason });
             }
         }
     }
-    // Old marks do no harm; a server that only reads keeps them.
+    // Old marks are harmless, and a read-only server keeps them.
     let _ = run::run(connections, &Sweep).await;
     Ok(())
 }
 
-async fn up_to_date(connections: &Connections, now: Timestamp) -> Result<(), Failure> {
+async fn up_to_date(connections: &ConnectionPool, now: Timestamp) -> Result<(), Failure> {
     let mut connection = connections.get(None).await?;
     let mut session = Session::new(&mut connection, connections, Access::Read);
-    let complete = look(&mut session, connections.place()).await;
+    let complete = is_up_to_date(&mut session, connections.place()).await;
     let complete = complete.map_err(|error| session.failure().unwrap_or(Failure::Final(error)))?;
     session.end_read().await;
     if complete {
@@ -59,21 +58,21 @@ async fn up_to_date(connections: &Connections, now: Timestamp) -> Result<(), Fai
         return Err(failure);
     }
     session.commit().await.map_err(|unended| match unended {
-        Unended::Failed(failure) => failure,
-        Unended::InDoubt(reason, _) => Failure::Lost(reason),
+        CommitFailure::Failed(failure) => failure,
+        CommitFailure::InDoubt(reason, _) => Failure::Lost(reason),
     })
 }
 
-/// What there is: version and encoding of the server, and how many columns of our own tables.
-const LOOK: &str = "SELECT CAST(current_setting('server_version_num') AS BIGINT),
+/// The server's version and encoding, and the number of columns of our tables.
+const SERVER_FACTS: &str = "SELECT CAST(current_setting('server_version_num') AS BIGINT),
      current_setting('server_encoding'),
      (SELECT COUNT(*) FROM pg_attribute WHERE attrelid = to_regclass('schema_migrations')
          AND attname IN ('version', 'name', 'applied_at') AND NOT attisdropped),
      to_regclass('schema_migrations') IS NOT NULL, to_regclass('write_marks') IS NOT NULL";
 
-/// Whether nothing is left to do.
-async fn look<S: Sql>(sql: &mut S, place: &str) -> Result<bool, StoreError> {
-    let Some(row) = sql.query_optional(LOOK, &[]).await? else { return Ok(false) };
+/// Whether the schema is up to date.
+async fn is_up_to_date<S: Sql>(sql: &mut S, place: &str) -> Result<bool, StoreError> {
+    let Some(row) = sql.query_optional(SERVER_FACTS, &[]).await? else { return Ok(false) };
     usable(row.get(0)?, &row.get::<String>(1)?, place)?;
     let (columns, has_versions, has_marks): (u32, bool, bool) = (row.get(2)?, row.get(3)?, row.get(4)?);
     if has_versions && columns < 3 {
@@ -87,10 +86,10 @@ async fn look<S: Sql>(sql: &mut S, place: &str) -> Result<bool, StoreError> {
     Ok(migrations::missing(found, place)?.is_empty())
 }
 
-/// Whether a server of this version and encoding will do.
+/// Fails if the server's version or encoding is unsupported.
 fn usable(version: u32, encoding: &str, place: &str) -> Result<(), StoreError> {
     let unusable = |reason| Err(StoreError::Unreachable { place: place.to_owned(), reason });
-    if version < OLDEST {
+    if version < MIN_SERVER_VERSION {
         let major =
             if version < 100_000 { "older than 10".to_owned() } else { (version / 10_000).to_string() };
         return unusable(format!("its PostgreSQL is {major}, and Foreword needs 13 or newer"));
@@ -104,9 +103,9 @@ fn usable(version: u32, encoding: &str, place: &str) -> Result<(), StoreError> {
 }
 
 async fn migrate(session: &mut Session<'_>, place: &str, now: Timestamp) -> Result<(), StoreError> {
-    session.take_time(MIGRATION).await?;
+    session.take_time(MIGRATION_TIMEOUT).await?;
     session.lock("migrations").await?;
-    session.script(settle::TABLE).await?;
+    session.script(commit_outcome::TABLE).await?;
     let table = "CREATE TABLE IF NOT EXISTS schema_migrations (
         version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)";
     session.script(table).await?;
@@ -127,7 +126,7 @@ impl Operation for Sweep {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        sql.execute(settle::SWEEP, &[]).await.map(|_| ())
+        sql.execute(commit_outcome::SWEEP, &[]).await.map(|_| ())
     }
 }
 
@@ -136,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_postgres_13_and_newer_in_utf8_will_do() {
+    fn postgres_13_and_utf8_are_required() {
         for (version, encoding, problem) in [
             (130_000, "UTF8", None),
             (180_001, "UTF8", None),

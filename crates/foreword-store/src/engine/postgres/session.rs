@@ -1,5 +1,5 @@
-//! A transaction on a Postgres connection, as operations see it. It is begun together with its first statement and ended
-//! together with its announcements, so that the shortest one goes to the server and back once to read, twice to write.
+//! A transaction on a Postgres connection. `BEGIN` is sent together with the first statement, and notifications
+//! together with `COMMIT`, so the shortest read takes one round trip and the shortest write two.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -14,63 +14,67 @@ use tokio_postgres::{Error, Row as PostgresRow, Statement};
 use super::convert;
 use super::failure::Failure;
 use super::placeholders::numbered;
-use super::pool::{Connection, Connections, Identity};
-use crate::changes::Change;
+use super::pool::{Connection, ConnectionPool, Identity};
+use crate::changes::StoreChange;
 use crate::engine::{Access, Row, Sql, Value, value, values};
 use crate::error::StoreError;
 
-/// Rows inserted by one statement at most, so that none grows without bounds.
-const ROWS_TOGETHER: usize = 5_000;
+/// The maximum number of rows per statement.
+const MAX_ROWS_PER_INSERT: usize = 5_000;
 
-/// How long a statement may take that looks at everything there is.
-const UNHURRIED: Duration = Duration::from_secs(3_600);
+/// The timeout for statements on whole tables.
+const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// Keeps our locks apart from those of others in the same database.
+/// The constant is a namespace for our advisory locks.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended(?1, 5076852))";
 
-/// In the form that times are stored in.
+/// In the format of stored timestamps.
 const CLOCK: &str =
     r#"SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"#;
 
-/// Announces changes, and marks that this connection's next write is done: see `settle`.
+/// Sends notifications and updates this connection's write mark: see `commit_outcome`.
 const MARK: &str = "WITH mark AS (
          INSERT INTO write_marks (connection, number, at) VALUES (?1, ?2, now())
          ON CONFLICT (connection) DO UPDATE SET number = excluded.number, at = excluded.at)
      SELECT pg_notify('foreword', change) FROM unnest(CAST(?3 AS TEXT[])) AS change";
 
-/// A transaction that is under way.
+/// An open transaction.
 #[derive(Debug)]
 pub(super) struct Session<'c> {
     connection: &'c mut Connection,
     place: &'c str,
     limit: Duration,
-    /// What begins the transaction, until it has been sent.
+    /// The `BEGIN` statement, until it is sent.
     beginning: Option<&'static str>,
-    /// Whether something was written.
+    /// Whether a statement has written.
     touched: bool,
     announced: Vec<String>,
-    /// The first thing that went wrong: nothing behind it counts.
+    /// The first error. Later results don't count.
     failure: Option<Failure>,
 }
 
-/// A write whose end is not known: the connection it was made on, and its number there.
+/// A write with unknown outcome: its connection and its number there.
 #[derive(Debug, Clone)]
 pub(super) struct Mark {
     pub(super) identity: Identity,
     pub(super) number: i64,
 }
 
-/// How a transaction did not end.
+/// Why a commit did not succeed.
 #[derive(Debug)]
-pub(super) enum Unended {
-    /// Nothing was written.
+pub(super) enum CommitFailure {
+    /// Rolled back.
     Failed(Failure),
-    /// The commit was sent, and its answer never came.
+    /// The response to `COMMIT` is missing.
     InDoubt(String, Mark),
 }
 
 impl<'c> Session<'c> {
-    pub(super) fn new(connection: &'c mut Connection, connections: &'c Connections, access: Access) -> Self {
+    pub(super) fn new(
+        connection: &'c mut Connection,
+        connections: &'c ConnectionPool,
+        access: Access,
+    ) -> Self {
         let beginning = match access {
             Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
@@ -86,13 +90,13 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// The first thing that went wrong.
+    /// Takes the first error.
     pub(super) fn failure(&mut self) -> Option<Failure> {
         self.failure.take()
     }
 
-    /// Ends the transaction and keeps nothing. Whether the server has heard it is of no interest: what comes next on
-    /// this connection comes behind it, and without a connection there is nothing to undo.
+    /// Rolls back. Ignores the response: later statements on this connection are queued behind it, and without a
+    /// connection the server rolls back by itself.
     pub(super) async fn roll_back(self) {
         if self.beginning.is_none() {
             send(self.connection.client.batch_execute("ROLLBACK")).await;
@@ -100,7 +104,7 @@ impl<'c> Session<'c> {
         self.connection.unfinished = false;
     }
 
-    /// Ends a transaction that has read only.
+    /// Ends a read-only transaction.
     pub(super) async fn end_read(self) {
         if self.beginning.is_none() {
             send(self.connection.client.batch_execute("COMMIT")).await;
@@ -108,10 +112,9 @@ impl<'c> Session<'c> {
         self.connection.unfinished = false;
     }
 
-    /// Makes durable what was written.
-    pub(super) async fn commit(mut self) -> Result<(), Unended> {
+    pub(super) async fn commit(mut self) -> Result<(), CommitFailure> {
         if !self.touched && self.announced.is_empty() {
-            // A statement that went wrong unnoticed has written nothing either.
+            // A failed statement has written nothing either.
             self.end_read().await;
             return Ok(());
         }
@@ -123,9 +126,9 @@ impl<'c> Session<'c> {
         let client = &self.connection.client;
         let parameters: [&(dyn ToSql + Sync); 3] = [&name, &number, &self.announced];
         let both = async { tokio::join!(client.query(&mark, &parameters), client.batch_execute("COMMIT")) };
-        let lost = |reason| Unended::InDoubt(reason, Mark { identity, number });
+        let lost = |reason| CommitFailure::InDoubt(reason, Mark { identity, number });
         let result = match timeout(self.limit, both).await {
-            // A statement that was refused makes a rollback of the commit behind it.
+            // The server turns `COMMIT` into a rollback after a failed statement.
             Ok((Err(error), _) | (Ok(_), Err(error))) => Err(error),
             Ok((Ok(_), Ok(()))) => Ok(()),
             Err(_) => return Err(lost("no answer to a commit".to_owned())),
@@ -138,17 +141,17 @@ impl<'c> Session<'c> {
             Err(Failure::Lost(reason) | Failure::Absent(reason)) => Err(lost(reason)),
             Err(failure) => {
                 self.connection.unfinished = false;
-                Err(Unended::Failed(failure))
+                Err(CommitFailure::Failed(failure))
             }
         }
     }
 
-    fn failed(&mut self) -> Unended {
+    fn failed(&mut self) -> CommitFailure {
         let unknown = || Failure::Lost("the connection was lost".to_owned());
-        Unended::Failed(self.failure.take().unwrap_or_else(unknown))
+        CommitFailure::Failed(self.failure.take().unwrap_or_else(unknown))
     }
 
-    /// The statement, kept ready on this connection from now on.
+    /// Prepares a statement, and caches it on the connection.
     async fn statement(&mut self, sql: &'static str) -> Result<Statement, StoreError> {
         if let Some(statement) = self.connection.statements.get(sql) {
             return Ok(statement.clone());
@@ -162,7 +165,7 @@ impl<'c> Session<'c> {
         Ok(statement)
     }
 
-    /// What begins the transaction, once.
+    /// Takes the `BEGIN` statement.
     fn begin(&mut self) -> Option<&'static str> {
         self.connection.unfinished = true;
         self.beginning.take()
@@ -181,7 +184,7 @@ impl<'c> Session<'c> {
         })
     }
 
-    /// Waits for an answer, but not for ever. What begins the transaction goes ahead, in the same packet.
+    /// Waits for a response with a timeout. Sends `BEGIN` first, in the same packet.
     async fn answer<T>(
         &self,
         beginning: Option<&'static str>,
@@ -207,7 +210,7 @@ impl<'c> Session<'c> {
         self.noted(rows)
     }
 
-    /// Runs statements that belong to no operation: those of a migration.
+    /// Runs the statements of a migration.
     pub(super) async fn script(&mut self, sql: &str) -> Result<(), StoreError> {
         let beginning = self.begin();
         self.touched = true;
@@ -215,7 +218,7 @@ impl<'c> Session<'c> {
         self.noted(done)
     }
 
-    /// Waits longer than usual, here and on the server.
+    /// Raises the timeout here and on the server.
     pub(super) async fn take_time(&mut self, limit: Duration) -> Result<(), StoreError> {
         self.limit = limit;
         let limits = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
@@ -223,7 +226,7 @@ impl<'c> Session<'c> {
         self.script(limits).await
     }
 
-    /// A statement that takes one array for each column: the same one however many rows there are.
+    /// A statement that takes one array per column, so it is the same for any number of rows.
     async fn batch(&mut self, insert: &'static str, columns: usize) -> Result<Statement, StoreError> {
         if let Some(statement) = self.connection.batches.get(insert) {
             return Ok(statement.clone());
@@ -232,7 +235,7 @@ impl<'c> Session<'c> {
         let beginning = self.begin();
         let single = format!("{insert} VALUES ({})", marks.join(", "));
         let single = self.answer(beginning, self.connection.client.prepare(&single)).await;
-        // What the columns hold, in the server's words.
+        // The column types as the server names them.
         let kinds = self.noted(single)?;
         let arrays =
             kinds.params().iter().zip(&marks).map(|(kind, mark)| format!("{mark}::{}[]", kind.name()));
@@ -258,7 +261,7 @@ impl Sql for Session<'_> {
 
     async fn query(&mut self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         let rows = self.rows(sql, values).await?;
-        // What gives back what it wrote has written nothing if it gives nothing; of all else we don't know.
+        // A statement with `RETURNING` has written nothing if it returns no row. All others count as writes.
         self.touched |= !(sql.trim_start().starts_with("SELECT")
             || (rows.is_empty() && is_plain(sql) && sql.contains("RETURNING")));
         let rows = rows.iter().map(convert::row).collect::<Result<_, _>>();
@@ -270,7 +273,7 @@ impl Sql for Session<'_> {
         let Some(first) = rows.first() else { return Ok(()) };
         rows.iter().try_for_each(|row| value::storable(row))?;
         let statement = self.batch(insert, first.len()).await?;
-        for rows in rows.chunks(ROWS_TOGETHER) {
+        for rows in rows.chunks(MAX_ROWS_PER_INSERT) {
             let columns: Vec<Vec<&Value>> = (0..first.len())
                 .map(|column| rows.iter().map(|row| row.get(column).unwrap_or(&Value::Null)).collect())
                 .collect();
@@ -295,18 +298,18 @@ impl Sql for Session<'_> {
         }
     }
 
-    async fn unhurried(&mut self) -> Result<(), StoreError> {
-        self.take_time(UNHURRIED).await
+    async fn allow_long_statements(&mut self) -> Result<(), StoreError> {
+        self.take_time(LONG_STATEMENT_TIMEOUT).await
     }
 
-    /// Sent with the commit.
-    async fn announce(&mut self, change: Change) -> Result<(), StoreError> {
+    /// Queued until the commit.
+    async fn announce(&mut self, change: StoreChange) -> Result<(), StoreError> {
         self.announced.push(change.to_wire());
         Ok(())
     }
 }
 
-/// Whether a statement does no more than its first word says.
+/// Whether the first keyword determines what the statement does.
 fn is_plain(sql: &str) -> bool {
     !sql.trim_start().starts_with("WITH")
 }
@@ -315,7 +318,7 @@ fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-/// Sends something whose answer nobody waits for: asking once is what puts it on its way.
+/// Sends a message without waiting for the response: one poll is enough to send it.
 async fn send(message: impl Future<Output = Result<(), Error>>) {
     let mut message = pin!(message);
     poll_fn(|context| {

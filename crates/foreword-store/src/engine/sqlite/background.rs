@@ -1,17 +1,16 @@
-//! Work that blocks, done on a thread of its own while the caller waits without blocking. Needs no runtime, so that a
-//! store on SQLite needs none either.
+//! Runs blocking work on its own thread. Needs no tokio runtime, so a SQLite store needs none.
 
 use std::thread;
 
 use tokio::sync::oneshot;
 
-use super::place::Place;
+use super::file::DatabaseFile;
 use crate::error::StoreError;
 
-/// Does `work` on a thread called `name`. It is finished even if nobody waits for it any more.
+/// Runs `work` on a thread called `name`. It completes even if the caller is cancelled.
 pub(crate) async fn run<T: Send + 'static>(
     name: &str,
-    place: &Place,
+    place: &DatabaseFile,
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let (answer, answered) = oneshot::channel();

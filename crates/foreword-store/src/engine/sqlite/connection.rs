@@ -1,4 +1,4 @@
-//! Opening the file: who may read it, whether it is ours, its settings, its tables.
+//! Opens the file: sets permissions, checks that it is a Foreword database, applies pragmas, migrates the tables.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,33 +11,33 @@ use foreword_core::timestamp::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::place::{self, Place};
-use super::ready::finish;
+use super::file::{self, DatabaseFile};
+use super::poll_once::poll_once;
 use super::session::Session;
+use crate::engine::migrations::{self, MIGRATIONS};
 use crate::error::StoreError;
-use crate::migrations::{self, MIGRATIONS};
 
-/// Marks a file as ours: "Fwrd".
+/// SQLite's application id of our files: "Fwrd".
 pub(crate) const APPLICATION_ID: i32 = 0x4677_7264;
 /// How long to wait for another process that is writing.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long between two attempts, where SQLite does not wait by itself.
-const PAUSE: Duration = Duration::from_millis(10);
-/// Statements kept ready, for each connection.
-const KEPT_STATEMENTS: usize = 128;
-/// How much of the log's file is kept after it was emptied; a long read can make it grow.
-const KEPT_LOG_BYTES: i64 = 64 << 20;
-/// How much of the file the writing connection keeps in memory. What a batch of events touches has to fit: otherwise its
-/// pages go to the log and come back several times before the commit.
-const KEPT_KIBIBYTES: i64 = 16 << 10;
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pause between two attempts where SQLite's busy timeout does not apply.
+const BUSY_RETRY_INTERVAL: Duration = Duration::from_millis(10);
+/// Prepared statements cached per connection.
+const STATEMENT_CACHE_CAPACITY: usize = 128;
+/// The size to which the write-ahead log is truncated after a checkpoint. A long read can make it grow.
+const WAL_SIZE_LIMIT: i64 = 64 << 20;
+/// The writer's page cache. It must hold the pages that a batch of events touches: otherwise they spill to the log
+/// several times before the commit.
+const PAGE_CACHE_KIB: i64 = 16 << 10;
 
-/// A connection that may write; the file and its folder are made if they are not there. Somebody else's file is left
-/// exactly as it is.
-pub(super) fn create(place: &Arc<Place>) -> Result<Connection, StoreError> {
+/// Opens a read-write connection, and creates the file and its folder if missing. Never changes another program's
+/// file.
+pub(super) fn create(place: &Arc<DatabaseFile>) -> Result<Connection, StoreError> {
     make_folder(place.path()).and_then(|()| make_private_file(place.path())).map_err(|error| {
         let reached = place.path().parent().is_none_or(Path::is_dir);
-        let nearest = place.path().ancestors().find(|path| path.exists()).map(Place::new);
-        // Whose folder it is that something can't be made in is what helps.
+        let nearest = place.path().ancestors().find(|path| path.exists()).map(DatabaseFile::new);
+        // The owner of the folder helps more than the missing file.
         if reached {
             place.unreachable(&error)
         } else {
@@ -45,60 +45,62 @@ pub(super) fn create(place: &Arc<Place>) -> Result<Connection, StoreError> {
         }
     })?;
     let mut connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    ours(&mut connection, place)?;
+    existing_version(&mut connection, place)?;
     let failed = |error: rusqlite::Error| place.error(&error);
-    patiently(|| connection.pragma_update(None, "journal_mode", "WAL")).map_err(failed)?;
+    retry_while_busy(|| connection.pragma_update(None, "journal_mode", "WAL")).map_err(failed)?;
     let settings = || {
         connection.pragma_update(None, "foreign_keys", true)?;
-        // A commit that was told is on the disk, not only in the system's memory, nor only in the disk's.
+        // A commit must survive a power loss.
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "fullfsync", true)?;
-        connection.pragma_update(None, "cache_size", -KEPT_KIBIBYTES)?;
-        // What a job has changed is remembered in case it is undone; in a file, that would be written once more.
+        connection.pragma_update(None, "cache_size", -PAGE_CACHE_KIB)?;
+        // Keep the savepoint journal in memory; in a file it would be written once more.
         connection.pragma_update(None, "temp_store", "MEMORY")?;
-        connection.pragma_update_and_check(None, "journal_size_limit", KEPT_LOG_BYTES, |_| Ok(()))
+        connection.pragma_update_and_check(None, "journal_size_limit", WAL_SIZE_LIMIT, |_| Ok(()))
     };
     settings().map_err(failed)?;
     Ok(connection)
 }
 
-/// A connection that only reads, to a file that [`create`] has opened.
-pub(super) fn connect_reader(place: &Place) -> Result<Connection, StoreError> {
+/// Opens a read-only connection to a file that [`create`] has opened.
+pub(super) fn connect_reader(place: &DatabaseFile) -> Result<Connection, StoreError> {
     let connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "query_only", true).map_err(|error| place.error(&error))?;
     Ok(connection)
 }
 
-/// A connection of one thread, which waits a while for others.
-pub(crate) fn connect(place: &Place, access: OpenFlags) -> Result<Connection, StoreError> {
+/// Opens a connection for one thread, with a busy timeout.
+pub(crate) fn connect(place: &DatabaseFile, access: OpenFlags) -> Result<Connection, StoreError> {
     let failed = |error: rusqlite::Error| place.error(&error);
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(place.path(), flags).map_err(failed)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
-    // Otherwise a statement that is kept ready is planned anew for each value it is given, which takes longer than running
-    // it.
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+    // Otherwise SQLite plans a cached statement again for each bound value, which takes longer than running it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
-    connection.set_prepared_statement_cache_capacity(KEPT_STATEMENTS);
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
     Ok(connection)
 }
 
-/// Tries again while others hold the file: SQLite does not wait by itself where two could wait for each other.
-fn patiently(mut attempt: impl FnMut() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
-    let attempts = PATIENCE.as_millis() / PAUSE.as_millis();
+/// Retries while other processes lock the file: SQLite skips the busy timeout where waiting could deadlock.
+fn retry_while_busy(mut attempt: impl FnMut() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    let attempts = BUSY_TIMEOUT.as_millis() / BUSY_RETRY_INTERVAL.as_millis();
     for _ in 0..attempts {
         match attempt() {
-            Err(error) if place::is_busy(&error) => thread::sleep(PAUSE),
+            Err(error) if file::is_busy(&error) => thread::sleep(BUSY_RETRY_INTERVAL),
             result => return result,
         }
     }
     attempt()
 }
 
-/// The version of the tables, if there are any.
+/// The schema version; `None` if the database is empty.
 ///
 /// # Errors
-/// If there are and we did not make them.
-pub(crate) fn ours(connection: &mut Connection, place: &Arc<Place>) -> Result<Option<u32>, StoreError> {
+/// If another program has created the tables.
+pub(crate) fn existing_version(
+    connection: &mut Connection,
+    place: &Arc<DatabaseFile>,
+) -> Result<Option<u32>, StoreError> {
     let failed = |error: rusqlite::Error| place.error(&error);
     let things: i64 =
         connection.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
@@ -107,7 +109,7 @@ pub(crate) fn ours(connection: &mut Connection, place: &Arc<Place>) -> Result<Op
     match (mark, things) {
         (0, 0) => Ok(None),
         (APPLICATION_ID, _) => {
-            finish(place, migrations::version(&mut Session::new(connection, place))).map(Some)
+            poll_once(place, migrations::version(&mut Session::new(connection, place))).map(Some)
         }
         _ => {
             let reason = "it was made by another program".to_owned();
@@ -116,15 +118,14 @@ pub(crate) fn ours(connection: &mut Connection, place: &Arc<Place>) -> Result<Op
     }
 }
 
-/// Brings the tables up to date. Two processes that do this at once wait for each other, and the second has nothing left
-/// to do.
+/// Migrates the tables. If two processes do so at once, the second waits and finds nothing to do.
 pub(crate) fn migrate(
     connection: &mut Connection,
-    place: &Arc<Place>,
+    place: &Arc<DatabaseFile>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    // Whoever has nothing to do need not wait for those who write.
-    if let Some(found) = ours(connection, place)?
+    // An up-to-date database needs no write lock.
+    if let Some(found) = existing_version(connection, place)?
         && migrations::missing(found, &place.name())?.is_empty()
     {
         return Ok(());
@@ -137,9 +138,13 @@ pub(crate) fn migrate(
     result.and(ended)
 }
 
-fn migrate_within(connection: &mut Connection, place: &Arc<Place>, now: Timestamp) -> Result<(), StoreError> {
+fn migrate_within(
+    connection: &mut Connection,
+    place: &Arc<DatabaseFile>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let failed = |error: rusqlite::Error| place.error(&error);
-    let found = ours(connection, place)?;
+    let found = existing_version(connection, place)?;
     if found.is_none() {
         connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
         connection.execute_batch(migrations::TABLE_OF_VERSIONS).map_err(failed)?;
@@ -149,12 +154,12 @@ fn migrate_within(connection: &mut Connection, place: &Arc<Place>, now: Timestam
             connection.execute_batch(part).map_err(failed)?;
         }
         let mut session = Session::new(connection, place);
-        finish(place, migrations::record(&mut session, migration, now))?;
+        poll_once(place, migrations::record(&mut session, migration, now))?;
     }
     Ok(())
 }
 
-/// Makes the tables of the newest version in an empty database, and fills none: not even the one of versions.
+/// Creates the newest tables in an empty database. Leaves all of them empty, including the one of versions.
 pub(crate) fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.execute_batch(migrations::TABLE_OF_VERSIONS)?;
@@ -162,7 +167,7 @@ pub(crate) fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     parts.try_for_each(|part| connection.execute_batch(part))
 }
 
-/// Only the owner may look into the folder: what is in it is not for everybody on the machine.
+/// Creates the folder with access for the owner only.
 fn make_folder(path: &Path) -> io::Result<()> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
     if folder.is_dir() {
@@ -176,7 +181,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     folder.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Only the owner may read the file. SQLite gives the files beside it the same permissions.
+/// Creates the file with access for the owner only. SQLite gives its companion files the same permissions.
 fn make_private_file(path: &Path) -> io::Result<()> {
     match private_file(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -185,7 +190,7 @@ fn make_private_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A new file that only its owner may read.
+/// Creates a file that only its owner can read.
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -194,7 +199,7 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes sure that the names in a folder outlast a loss of power.
+/// Syncs a directory, so that its entries survive a power loss.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     #[cfg(unix)]

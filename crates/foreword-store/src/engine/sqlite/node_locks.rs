@@ -1,18 +1,18 @@
-//! Which nodes of a database are alive on this machine. Each process holds an advisory lock on a file of its own beside the
-//! database for as long as it lives; the kernel releases it however the process ends. Unlike a process id it can't be
-//! reused, and it means the same in every container that shares the folder. A node without a file is unknown, not dead.
+//! Detects which nodes of a database are alive on this machine. Each process holds an advisory lock on its own file
+//! next to the database, and the kernel releases it however the process ends. Unlike a process id it can't be reused,
+//! and it works across containers that share the folder. A node without a file is unknown, not dead.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foreword_core::id::NodeId;
+use parking_lot::Mutex;
 
-/// What the folder is called: the database's own name and this.
+/// The folder is the database's name with this suffix.
 const FOLDER_SUFFIX: &str = "-nodes";
-/// How a lock file's name ends.
+/// The suffix of lock files.
 const FILE_SUFFIX: &str = ".lock";
 
 /// The lock files of a database, and those this process holds.
@@ -23,14 +23,14 @@ pub(crate) struct NodeLocks {
 }
 
 impl NodeLocks {
-    /// Those beside the database at `path`.
+    /// The lock files of the database at `path`.
     pub(crate) fn beside(path: &Path) -> Self {
         let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
         name.push(FOLDER_SUFFIX);
         Self { folder: path.with_file_name(name), held: Mutex::default() }
     }
 
-    /// Says that `node` lives as long as this process does.
+    /// Locks the file of `node` for the lifetime of this process.
     pub(crate) fn hold(&self, node: &NodeId) -> io::Result<()> {
         let Some(path) = self.path(node.as_str()) else { return Ok(()) };
         match fs::create_dir(&self.folder) {
@@ -39,50 +39,46 @@ impl NodeLocks {
         }
         let file = OpenOptions::new().create(true).append(true).open(&path)?;
         file.lock()?;
-        self.held().push((path, file));
+        self.held.lock().push((path, file));
         Ok(())
     }
 
-    /// Whether the process that held `node` is known to be gone.
+    /// Whether the process of `node` is known to have exited.
     pub(crate) fn is_dead(&self, node: &NodeId) -> bool {
         self.path(node.as_str()).is_some_and(|path| is_abandoned(&path))
     }
 
-    /// Removes the files of dead nodes for which `is_needed` says no.
+    /// Removes the files of dead nodes, except those that `is_needed`.
     pub(crate) fn remove_dead(&self, is_needed: impl Fn(&str) -> bool) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
             let name = path.file_name().and_then(|name| name.to_str());
             let Some(node) = name.and_then(|name| name.strip_suffix(FILE_SUFFIX)) else { continue };
             if !is_needed(node) && is_abandoned(&path) {
-                // The next to look finds it again.
+                // The next call tries again.
                 let _ = fs::remove_file(&path);
             }
         }
     }
 
-    /// Lets go of what this process holds, in order: nothing is left to be found dead.
+    /// Releases this process's locks and removes their files, so that an orderly exit does not look like a crash.
     pub(crate) fn release(&self) {
-        for (path, file) in self.held().drain(..) {
+        for (path, file) in self.held.lock().drain(..) {
             let _ = fs::remove_file(path);
             drop(file);
         }
-        // Only if nobody else has a file in it.
+        // Fails if other nodes have files in it.
         let _ = fs::remove_dir(&self.folder);
     }
 
-    /// Nodes are called by letters, digits, `-` and `_`; one that is not has no file.
+    /// A node name consists of letters, digits, `-` and `_`; other names have no file.
     fn path(&self, node: &str) -> Option<PathBuf> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         node.chars().all(is_plain).then(|| self.folder.join(format!("{node}{FILE_SUFFIX}")))
     }
-
-    fn held(&self) -> MutexGuard<'_, Vec<(PathBuf, File)>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// Whether there is such a file and nobody holds it. A shared lock, so that two who look don't see each other.
+/// Whether the file exists and is unlocked. Uses a shared lock, so that two checks don't block each other.
 fn is_abandoned(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     match file.try_lock_shared() {
@@ -100,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_dead_once_nobody_holds_its_lock() {
+    fn node_is_dead_once_its_lock_is_released() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("foreword.db");
         let (ours, theirs) = (NodeLocks::beside(&path), NodeLocks::beside(&path));
         assert!(!ours.is_dead(&node("node-1")), "unknown is not dead");
         theirs.hold(&node("node-1")).unwrap();
         assert!(!ours.is_dead(&node("node-1")));
-        // What the kernel does when a process dies.
+        // As the kernel does when a process exits.
         drop(theirs);
         assert!(ours.is_dead(&node("node-1")));
         ours.remove_dead(|name| name == "node-1");
@@ -117,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_orderly_end_leaves_no_files() {
+    fn orderly_exit_leaves_no_lock_files() {
         let folder = tempfile::tempdir().unwrap();
         let locks = NodeLocks::beside(&folder.path().join("foreword.db"));
         locks.hold(&node("node-1")).unwrap();

@@ -1,20 +1,21 @@
-//! The threads that read. Each sees the last committed state when a job begins, and keeps seeing it until the job ends.
+//! A pool of reader threads. Each job runs on a snapshot of the last committed state.
 
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use super::connection;
-use super::place::Place;
+use super::file::DatabaseFile;
 use super::session::Session;
 use crate::error::StoreError;
 
-/// How many read at once.
+/// The number of reader threads.
 const READERS: usize = 4;
 
-/// Work for a reading thread.
+/// A job for a reader thread.
 pub(super) type Job = Box<dyn FnOnce(&mut Session<'_>) + Send>;
 
 enum Message {
@@ -22,7 +23,7 @@ enum Message {
     Close,
 }
 
-/// The way to the reading threads. They end when they are told to, or when nobody can reach them any more.
+/// A handle to the reader threads. They exit on `close`, or when the last handle is dropped.
 #[derive(Debug)]
 pub(super) struct Readers {
     jobs: Sender<Message>,
@@ -30,7 +31,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn start(place: &Arc<Place>) -> Result<Self, StoreError> {
+    pub(super) fn start(place: &Arc<DatabaseFile>) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel();
         let waiting = Arc::new(Mutex::new(waiting));
         let start = |_| {
@@ -49,9 +50,9 @@ impl Readers {
         let _ = self.jobs.send(Message::Job(job));
     }
 
-    /// Waits until what was handed over is done and the threads have ended.
+    /// Waits until all submitted jobs are done and the threads have exited.
     pub(super) fn close(&self) {
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *self.threads.lock());
         for _ in &threads {
             let _ = self.jobs.send(Message::Close);
         }
@@ -61,16 +62,16 @@ impl Readers {
     }
 }
 
-fn work(mut connection: Connection, place: &Arc<Place>, waiting: &Mutex<Receiver<Message>>) {
+fn work(mut connection: Connection, place: &Arc<DatabaseFile>, waiting: &Mutex<Receiver<Message>>) {
     loop {
-        // Whoever holds the lock waits for the next job; the others wait for the lock, which is the same.
-        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        // One thread waits for a job while holding the lock; the others wait for the lock.
+        let next = waiting.lock().recv();
         let Ok(Message::Job(job)) = next else { return };
-        // If no snapshot can be had, each statement sees a moment of its own, or says why it can't.
+        // Without a snapshot each statement reads its own state, or returns the error.
         let _ = connection.execute_batch("BEGIN");
         job(&mut Session::new(&mut connection, place));
         if !connection.is_autocommit() {
-            // Nothing was written: what ends here is the snapshot, which would keep the log from being emptied.
+            // Releases the snapshot, which would block checkpoints.
             let _ = connection.execute_batch("ROLLBACK");
         }
     }

@@ -1,4 +1,4 @@
-//! A transaction on a SQLite connection, as operations see it.
+//! A transaction on a SQLite connection.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use foreword_core::timestamp::Timestamp;
 use rusqlite::types::{ToSqlOutput, Value as SqliteValue, ValueRef};
 use rusqlite::{Connection, Row as SqliteRow, ToSql, params_from_iter};
 
-use super::place::Place;
-use crate::changes::Change;
+use super::file::DatabaseFile;
+use crate::changes::StoreChange;
 use crate::engine::{Row, Sql, Value, value};
 use crate::error::StoreError;
 
-/// A transaction that is under way.
+/// An open transaction.
 #[derive(Debug)]
 pub(crate) struct Session<'c> {
     pub(super) connection: &'c mut Connection,
-    pub(super) place: &'c Arc<Place>,
-    /// What to tell once it is durable.
-    pub(super) announced: Vec<Change>,
+    pub(super) place: &'c Arc<DatabaseFile>,
+    /// The notifications to send after the commit.
+    pub(super) announced: Vec<StoreChange>,
 }
 
 impl<'c> Session<'c> {
-    pub(crate) fn new(connection: &'c mut Connection, place: &'c Arc<Place>) -> Self {
+    pub(crate) fn new(connection: &'c mut Connection, place: &'c Arc<DatabaseFile>) -> Self {
         Self { connection, place, announced: Vec::new() }
     }
 
@@ -70,18 +70,18 @@ impl Sql for Session<'_> {
         self.insert_now(insert, rows)
     }
 
-    /// Nobody else writes during this transaction anyway.
+    /// Not needed: SQLite has one writer at a time.
     async fn lock(&mut self, _name: &str) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// All processes that can open the file are on this machine.
+    /// All processes that can open the file share this machine's clock.
     async fn clock(&mut self, caller: Timestamp) -> Result<Timestamp, StoreError> {
         Ok(caller)
     }
 
-    /// Nothing is in a hurry here.
-    async fn unhurried(&mut self) -> Result<(), StoreError> {
+    /// SQLite has no statement timeout.
+    async fn allow_long_statements(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -89,7 +89,7 @@ impl Sql for Session<'_> {
         self.place.node_locks().is_dead(node)
     }
 
-    async fn announce(&mut self, change: Change) -> Result<(), StoreError> {
+    async fn announce(&mut self, change: StoreChange) -> Result<(), StoreError> {
         self.announced.push(change);
         Ok(())
     }
@@ -112,7 +112,7 @@ fn read(row: &SqliteRow<'_>, columns: usize) -> rusqlite::Result<Row> {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(number) => Value::Int(number),
             ValueRef::Real(number) => Value::Real(number),
-            // Whatever damaged bytes are in a text: the hash or the JSON around it will tell.
+            // Damaged bytes are detected later by the hash or the JSON parser.
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Value::Text(match std::str::from_utf8(bytes) {
                 Ok(text) => text.to_owned(),
                 Err(_) => String::from_utf8_lossy(bytes).into_owned(),

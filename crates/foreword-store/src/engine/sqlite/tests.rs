@@ -1,9 +1,9 @@
-//! What can't be brought about from outside: a full database on any machine, jobs that share a transaction, a panic.
+//! Tests that need internals: a full database, jobs that share a transaction, a panic.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 
 use foreword_core::timestamp::Timestamp;
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use crate::engine::{Access, Operation, Sql};
@@ -23,7 +23,7 @@ async fn store() -> (TempDir, Store) {
     (folder, store)
 }
 
-/// How much the file may hold.
+/// The maximum size of the file.
 enum Room {
     None,
     Little,
@@ -36,7 +36,7 @@ impl Operation for Room {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
         let pragma = match self {
-            // SQLite takes the pages there are instead.
+            // SQLite uses the current number of pages instead.
             Self::None => "PRAGMA max_page_count = 1",
             Self::Little => "PRAGMA max_page_count = 120",
             Self::Plenty => "PRAGMA max_page_count = 1000000",
@@ -45,7 +45,7 @@ impl Operation for Room {
     }
 }
 
-/// Keeps the writing thread busy until it is told to go on.
+/// Blocks the writer thread until released.
 struct Hold {
     begun: Sender<()>,
     go_on: Mutex<Receiver<()>>,
@@ -57,22 +57,22 @@ impl Operation for Hold {
 
     async fn run<S: Sql>(&self, _sql: &mut S) -> Result<(), StoreError> {
         self.begun.send(()).unwrap();
-        let _ = self.go_on.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let _ = self.go_on.lock().recv();
         Ok(())
     }
 }
 
-/// Runs what `queue` hands over in one transaction, if that can be.
+/// Runs the operations that `queue` submits in one transaction, if possible.
 async fn together<T>(store: &Store, queue: impl AsyncFnOnce() -> T) -> T {
     let (begun, has_begun) = channel();
     let (release, go_on) = channel();
     let hold = store.run(Hold { begun, go_on: Mutex::new(go_on) });
     let rest = async {
-        // The first poll of `hold` has handed it over already.
+        // The first poll of `hold` has submitted it already.
         has_begun.recv().unwrap();
         let rest = queue();
         let release = async {
-            // `queue` was polled first: all of it waits by now.
+            // `queue` was polled first, so all its jobs are queued by now.
             tokio::task::yield_now().await;
             release.send(()).unwrap();
         };
@@ -92,7 +92,7 @@ async fn texts(store: &Store) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn whoever_finds_no_room_takes_nobody_else_along_and_the_store_goes_on_once_there_is_room() {
+async fn full_database_fails_only_the_oversized_job() {
     let (_folder, store) = store().await;
     store.run(Room::Little).await.unwrap();
     let large = "x".repeat(1 << 20);
@@ -116,7 +116,7 @@ async fn whoever_finds_no_room_takes_nobody_else_along_and_the_store_goes_on_onc
 }
 
 #[tokio::test]
-async fn when_there_is_no_room_for_anybody_everybody_is_told_so_and_nothing_is_announced() {
+async fn full_database_fails_all_jobs_without_announcements() {
     let (_folder, store) = store().await;
     let filling = "x".repeat(100_000);
     store.add_template(template(&filling)).await.unwrap();
@@ -135,7 +135,7 @@ async fn when_there_is_no_room_for_anybody_everybody_is_told_so_and_nothing_is_a
 }
 
 #[tokio::test]
-async fn writers_that_wait_together_are_done_in_order_and_one_that_is_refused_harms_no_other() {
+async fn queued_writers_run_in_order_and_fail_independently() {
     let (_folder, store) = store().await;
     let wrong = NewTemplate { expected: Some(7), ..template("wrong") };
     let (first, refused, second) = together(&store, async || {
@@ -165,7 +165,7 @@ impl<const WRITES: bool> Operation for Panic<WRITES> {
 }
 
 #[tokio::test]
-async fn an_operation_that_panics_is_an_error_for_its_caller_only_and_leaves_nothing_behind() {
+async fn panicking_operation_fails_alone_and_rolls_back() {
     let (_folder, store) = store().await;
     store.add_template(template("one")).await.unwrap();
     // More often than there are threads.
@@ -180,7 +180,7 @@ async fn an_operation_that_panics_is_an_error_for_its_caller_only_and_leaves_not
 }
 
 #[tokio::test]
-async fn what_was_handed_over_is_done_before_the_store_is_closed_and_later_requests_are_refused() {
+async fn close_finishes_queued_jobs_first() {
     let (folder, store) = store().await;
     let other = store.clone();
     let (written, closed) = together(&store, async || {

@@ -1,17 +1,17 @@
-//! Sees what other processes have changed in the file. SQLite tells nobody, but keeps a number for each connection that
-//! moves when another one commits; the writing thread, which alone writes here, looks at its own now and then.
+//! Detects writes of other processes by polling `PRAGMA data_version`, which changes when another connection commits.
+//! The writer thread polls its own connection.
 
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-/// How often to look.
-const EVERY: Duration = Duration::from_secs(1);
+/// How often to poll.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Whether and when to look.
+/// The state of the poll.
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// The number that was seen last; what has happened since the file was opened counts.
+    /// The last `data_version`, initially from when the file was opened.
     seen: Option<i64>,
     next: Option<Instant>,
 }
@@ -21,24 +21,24 @@ impl Watch {
         Self { seen: number(connection), next: None }
     }
 
-    /// Looks from now on: somebody wants to know.
+    /// Starts polling, since there is a subscriber.
     pub(super) fn begin(&mut self) {
         self.next.get_or_insert_with(Instant::now);
     }
 
-    /// How long until the next look; `None` if nobody wants to know.
+    /// The time until the next poll; `None` if there is no subscriber.
     pub(super) fn pause(&self) -> Option<Duration> {
         self.next.map(|next| next.saturating_duration_since(Instant::now()))
     }
 
-    /// Looks, if it is time. Says whether another process has written.
-    pub(super) fn look(&mut self, connection: &Connection) -> bool {
+    /// Polls if it is due. Returns whether another process has written.
+    pub(super) fn poll(&mut self, connection: &Connection) -> bool {
         if self.pause() != Some(Duration::ZERO) {
             return false;
         }
-        self.next = Some(Instant::now() + EVERY);
+        self.next = Some(Instant::now() + POLL_INTERVAL);
         let found = number(connection);
-        // A file that can't be read just now is looked at again.
+        // If the read fails, the next poll tries again.
         let moved = found.is_some() && found != self.seen;
         self.seen = found.or(self.seen);
         moved

@@ -1,42 +1,43 @@
-//! The one thread that writes. Jobs that are waiting when it begins share a transaction and become durable together;
-//! each has a savepoint of its own, so that one that fails takes nothing else with it. If they can't become durable
-//! together, each gets a transaction of its own. Nobody is told before the commit.
+//! The writer thread. Queued jobs share a transaction (group commit), each in its own savepoint, so that a failed job
+//! does not affect the others. If the shared commit fails, each job gets its own transaction. Callers get their
+//! results after the commit.
 
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::broadcast;
 
-use super::place::{Identity, Place};
+use super::file::{DatabaseFile, Identity};
 use super::session::Session;
 use super::watch::Watch;
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::error::StoreError;
 
-/// How many jobs share a transaction at most: those behind them should not wait for too long.
-const JOBS_TOGETHER: usize = 64;
+/// The maximum number of jobs per transaction, which limits latency.
+const MAX_JOBS_PER_TRANSACTION: usize = 64;
 
-/// Work for the writing thread.
+/// A job for the writer thread.
 pub(super) trait Job: Send {
-    /// Does it; if it fails, nothing of it is kept. If the transaction around it fails it is done again, and only the last
-    /// time counts.
+    /// Runs the job. On an error it is rolled back. It may run again if the transaction fails; only the last run
+    /// counts.
     fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError>;
 
-    /// Tells whoever asked, once it is known whether it is durable.
-    fn tell(self: Box<Self>, durable: Result<(), StoreError>);
+    /// Sends the result to the caller, after the commit or the rollback.
+    fn reply(self: Box<Self>, durable: Result<(), StoreError>);
 }
 
 enum Message {
     Job(Box<dyn Job>),
-    /// See what other processes write.
+    /// Start polling for writes of other processes.
     Watch,
     Close,
 }
 
-/// The way to the writing thread. The thread ends when it is told to, or when nobody can reach it any more, and finishes
-/// first what was handed over before.
+/// A handle to the writer thread. The thread exits on `close` or when the last handle is dropped, after the jobs that
+/// were submitted before.
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Sender<Message>,
@@ -46,33 +47,33 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(
         connection: Connection,
-        place: &Arc<Place>,
-        changes: broadcast::Sender<Change>,
+        place: &Arc<DatabaseFile>,
+        changes: broadcast::Sender<StoreChange>,
     ) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel();
         let file = place.identity()?;
         let watch = Watch::new(&connection);
-        let desk = Desk { connection, place: Arc::clone(place), file, changes, watch };
+        let writer = WriterThread { connection, place: Arc::clone(place), file, changes, watch };
         let thread = thread::Builder::new()
             .name("foreword-writer".to_owned())
-            .spawn(move || desk.work(&waiting))
+            .spawn(move || writer.work(&waiting))
             .map_err(|error| place.no_thread(&error))?;
         Ok(Self { jobs, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Hands a job over. If the thread is gone, the job is dropped, and whoever asked finds the channel closed.
+    /// Submits a job. If the thread has exited, the job is dropped, which closes the caller's channel.
     pub(super) fn submit(&self, job: Box<dyn Job>) {
         let _ = self.jobs.send(Message::Job(job));
     }
 
-    /// Tells listeners from now on what other processes write.
+    /// Starts notifying subscribers of writes by other processes.
     pub(super) fn watch(&self) {
         let _ = self.jobs.send(Message::Watch);
     }
 
-    /// Waits until what was handed over is durable and the file is closed.
+    /// Waits until all submitted jobs are durable and the file is closed.
     pub(super) fn close(&self) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().take();
         let _ = self.jobs.send(Message::Close);
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -80,39 +81,38 @@ impl Writer {
     }
 }
 
-struct Desk {
+struct WriterThread {
     connection: Connection,
-    place: Arc<Place>,
-    /// The file as it was when it was opened.
+    place: Arc<DatabaseFile>,
+    /// The file's identity when it was opened.
     file: Identity,
-    changes: broadcast::Sender<Change>,
+    changes: broadcast::Sender<StoreChange>,
     watch: Watch,
 }
 
-/// Why jobs did not become durable.
-enum Failed {
-    /// For a reason that none of them can help: it would be the same again.
+/// Why a batch of jobs failed.
+enum BatchFailure {
+    /// A retry of any job would fail too.
     All(StoreError),
-    /// One of them may be the reason.
+    /// One of the jobs may be the cause.
     Some(StoreError),
 }
 
-impl Desk {
+impl WriterThread {
     fn work(mut self, waiting: &Receiver<Message>) {
         let mut open = true;
         while open {
             let jobs;
             (jobs, open) = self.next(waiting);
-            self.together(jobs);
-            if self.watch.look(&self.connection) {
-                // Nobody may be listening.
-                let _ = self.changes.send(Change::Anything);
+            self.run_batch(jobs);
+            if self.watch.poll(&self.connection) {
+                // There may be no subscribers.
+                let _ = self.changes.send(StoreChange::Anything);
             }
         }
     }
 
-    /// Waits for a job, or until it is time to look at the file; takes the jobs that wait behind it too, and says whether
-    /// more may come.
+    /// Waits for a job or the next poll. Returns the queued jobs, and whether more may come.
     fn next(&mut self, waiting: &Receiver<Message>) -> (Vec<Box<dyn Job>>, bool) {
         let first = match self.watch.pause() {
             None => waiting.recv().ok(),
@@ -124,7 +124,7 @@ impl Desk {
         };
         let Some(first) = first else { return (Vec::new(), false) };
         let mut jobs = Vec::new();
-        for message in std::iter::once(first).chain(waiting.try_iter()).take(JOBS_TOGETHER) {
+        for message in std::iter::once(first).chain(waiting.try_iter()).take(MAX_JOBS_PER_TRANSACTION) {
             match message {
                 Message::Job(job) => jobs.push(job),
                 Message::Watch => self.watch.begin(),
@@ -134,60 +134,64 @@ impl Desk {
         (jobs, true)
     }
 
-    /// Runs jobs in one transaction if that is possible, and tells each what became of it.
-    fn together(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+    /// Runs jobs in one transaction if possible, and sends each its result.
+    fn run_batch(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         let durable = match self.attempt(&mut jobs) {
             Ok(()) => Ok(()),
-            Err(Failed::Some(_)) if jobs.len() > 1 => return self.one_by_one(jobs),
-            Err(Failed::All(error) | Failed::Some(error)) => Err(error),
+            Err(BatchFailure::Some(_)) if jobs.len() > 1 => return self.one_by_one(jobs),
+            Err(BatchFailure::All(error) | BatchFailure::Some(error)) => Err(error),
         };
-        jobs.into_iter().for_each(|job| job.tell(durable.clone()));
+        jobs.into_iter().for_each(|job| job.reply(durable.clone()));
     }
 
-    /// Gives each job a transaction of its own: a small one may have room where a large one had none.
+    /// Runs each job in its own transaction: a small one may fit where a large one did not.
     fn one_by_one(&mut self, jobs: Vec<Box<dyn Job>>) {
-        let mut hopeless = Ok(());
+        let mut fatal = Ok(());
         for mut job in jobs {
-            let durable = hopeless.clone().and_then(|()| {
+            let durable = fatal.clone().and_then(|()| {
                 self.attempt(std::slice::from_mut(&mut job)).map_err(|failed| match failed {
-                    Failed::Some(error) => error,
-                    Failed::All(error) => {
-                        hopeless = Err(error.clone());
+                    BatchFailure::Some(error) => error,
+                    BatchFailure::All(error) => {
+                        fatal = Err(error.clone());
                         error
                     }
                 })
             });
-            job.tell(durable);
+            job.reply(durable);
         }
     }
 
-    /// Runs jobs in one transaction. Afterwards all of them are durable or none.
-    fn attempt(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Failed> {
+    /// Runs jobs in one transaction. Commits all or none.
+    fn attempt(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), BatchFailure> {
         if jobs.is_empty() {
             return Ok(());
         }
-        self.batch("BEGIN IMMEDIATE").map_err(Failed::All)?;
+        self.batch("BEGIN IMMEDIATE").map_err(BatchFailure::All)?;
         let mut announced = Vec::new();
         let done = jobs
             .iter_mut()
-            .try_for_each(|job| self.one(job.as_mut(), &mut announced))
+            .try_for_each(|job| self.run_in_savepoint(job.as_mut(), &mut announced))
             .and_then(|()| self.batch("COMMIT"));
         if let Err(error) = done {
             if !self.connection.is_autocommit() {
-                // What can't be rolled back now is rolled back when the file is next opened: it was never committed.
+                // If the rollback fails, SQLite rolls back when the file is next opened.
                 let _ = self.batch("ROLLBACK");
             }
-            return Err(Failed::Some(error));
+            return Err(BatchFailure::Some(error));
         }
-        self.place.still_holds(&self.file).map_err(Failed::All)?;
+        self.place.still_holds(&self.file).map_err(BatchFailure::All)?;
         for change in announced {
             let _ = self.changes.send(change);
         }
         Ok(())
     }
 
-    /// Runs a job in a savepoint. Fails if the transaction around it no longer stands: a full disk can end it.
-    fn one(&mut self, job: &mut dyn Job, announced: &mut Vec<Change>) -> Result<(), StoreError> {
+    /// Runs a job in a savepoint. Fails if the outer transaction has ended, as on a full disk.
+    fn run_in_savepoint(
+        &mut self,
+        job: &mut dyn Job,
+        announced: &mut Vec<StoreChange>,
+    ) -> Result<(), StoreError> {
         self.batch("SAVEPOINT job")?;
         let mut session = Session::new(&mut self.connection, &self.place);
         let done = job.run(&mut session);

@@ -1,4 +1,4 @@
-//! What the process writes that is killed, and how to see afterwards that what was acknowledged is there.
+//! The writes of the killed process, and how to verify them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -9,27 +9,27 @@ use std::time::Duration;
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{NodeId, TurnId};
 use foreword_core::message::{NewMessage, Provenance, Role, Usage};
-use foreword_core::turn_journal::{Outcome, Step, TurnState};
+use foreword_core::turn_journal::{JournalStep, Outcome, TurnState};
 use foreword_prompt::trust::Trust;
 use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
 use foreword_store::messages::MessagePage;
 use foreword_store::store::Store;
 use foreword_store::templates::NewTemplate;
-use foreword_store::turns::{Begin, BeginTurn, FinishTurn, NewStep, Take};
+use foreword_store::turns::{BeginOutcome, BeginTurn, FinishTurn, NewStep, TakeMessages};
 
 use crate::child;
 use crate::contract::now;
-use crate::conversations::{begin, id, said};
+use crate::conversations::{begin, id, new_message};
 use crate::epochs::proposed;
 
 type Task<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A kind of writing.
+/// A kind of write.
 pub(super) struct Workload {
     pub(super) name: &'static str,
-    /// Writes for ever, and acknowledges each write.
+    /// Writes in a loop, and acknowledges each write.
     pub(super) write: fn(Writer) -> Task<()>,
-    /// Of what was acknowledged, what is not there, or not whole.
+    /// Acknowledged writes that are missing or incomplete.
     pub(super) missing: fn(Store, Vec<String>) -> Task<Vec<String>>,
 }
 
@@ -61,7 +61,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     },
 ];
 
-/// Where to write, and a name that no other life of the process has used.
+/// The store, and a name unique to this process.
 pub(super) struct Writer {
     pub(super) store: Store,
     pub(super) run: String,
@@ -69,14 +69,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Tells the parent that something is durable.
+    /// Tells the parent that a write is durable.
     fn acknowledge(&self, what: &str) {
         child::say(&format!("{} {what}", self.workload));
     }
 }
 
-/// The words of an acknowledgement.
-fn words(acknowledged: &str) -> Vec<&str> {
+/// The fields of an acknowledgement.
+fn fields(acknowledged: &str) -> Vec<&str> {
     acknowledged.split(' ').collect()
 }
 
@@ -91,7 +91,7 @@ async fn write_templates(writer: Writer) {
 async fn missing_templates(store: Store, acknowledged: Vec<String>) -> Vec<String> {
     let mut missing = Vec::new();
     for template in acknowledged {
-        let words = words(&template);
+        let words = fields(&template);
         let stored = store.template_version(words[0].parse().unwrap()).await;
         if !stored.is_ok_and(|stored| stored.text == words[1]) {
             missing.push(template);
@@ -104,13 +104,13 @@ async fn write_messages(writer: Writer) {
     let conversation = begin(&writer.store, &writer.run).await;
     for number in 0.. {
         let message = format!("{}-{number}", writer.run);
-        writer.store.accept(said(&conversation, &message, &message), None).await.unwrap();
+        writer.store.accept(new_message(&conversation, &message, &message), None).await.unwrap();
         writer.acknowledge(&format!("{conversation} {message}"));
     }
 }
 
 async fn missing_messages(store: Store, mut acknowledged: Vec<String>) -> Vec<String> {
-    let conversation = id(words(&acknowledged[0])[0]);
+    let conversation = id(fields(&acknowledged[0])[0]);
     let mut stored = BTreeSet::new();
     let mut last = 0;
     loop {
@@ -119,7 +119,7 @@ async fn missing_messages(store: Store, mut acknowledged: Vec<String>) -> Vec<St
         last = message.seq;
         stored.extend(messages.into_iter().map(|message| message.message.id.to_string()));
     }
-    acknowledged.retain(|message| !stored.contains(words(message)[1]));
+    acknowledged.retain(|message| !stored.contains(fields(message)[1]));
     acknowledged
 }
 
@@ -136,8 +136,8 @@ async fn write_epochs(writer: Writer) {
 async fn missing_epochs(store: Store, acknowledged: Vec<String>) -> Vec<String> {
     let mut missing = Vec::new();
     for epoch in acknowledged {
-        let words = words(&epoch);
-        // Reading one also sees that its text is what its fingerprint says.
+        let words = fields(&epoch);
+        // Reading an epoch also verifies its fingerprint.
         let stored = store.epoch_number(&id(words[0]), words[1].parse().unwrap()).await;
         if !stored.is_ok_and(|stored| stored.info.fingerprint.to_string() == words[2]) {
             missing.push(epoch);
@@ -155,21 +155,26 @@ async fn write_turns(writer: Writer) {
             conversation: conversation.clone(),
             node: NodeId::new("node-a").unwrap(),
             trust: Trust::Full,
-            take: Take::Nothing,
+            take: TakeMessages::Nothing,
             lease: Duration::from_secs(3_600),
             now: now(),
         };
-        let Begin::Begun(begun) = writer.store.begin_turn(begin).await.unwrap() else { panic!("not begun") };
+        let BeginOutcome::Begun(begun) = writer.store.begin_turn(begin).await.unwrap() else {
+            panic!("not begun")
+        };
         writer.acknowledge(&format!("{turn} 1"));
-        let call =
-            Step::Call { model: "offline/echo".to_owned(), content: Vec::new(), usage: Usage::default() };
+        let call = JournalStep::Call {
+            model: "offline/echo".to_owned(),
+            content: Vec::new(),
+            usage: Usage::default(),
+        };
         let step = NewStep { number: begun.next_step, step: call, saved: None, at: now() };
         writer.store.record_step(&begun.hold, step).await.unwrap();
         writer.acknowledge(&format!("{turn} 2"));
         let reply = NewMessage {
             role: Role::Assistant,
             provenance: Provenance::Agent,
-            ..said(&conversation, &format!("{turn}-reply"), "hello")
+            ..new_message(&conversation, &format!("{turn}-reply"), "hello")
         };
         let finish = FinishTurn { outcome: Outcome::Done, reply: vec![reply], failure: None, at: now() };
         writer.store.finish_turn(&begun.hold, finish).await.unwrap();
@@ -180,11 +185,11 @@ async fn write_turns(writer: Writer) {
 async fn missing_turns(store: Store, acknowledged: Vec<String>) -> Vec<String> {
     let mut missing = Vec::new();
     for acknowledged in acknowledged {
-        let words = words(&acknowledged);
+        let words = fields(&acknowledged);
         let turn = TurnId::new(words[0]).unwrap();
         let steps = store.journal(&turn).await.unwrap_or_default().len();
         let ended = store.turn(&turn).await.is_ok_and(|turn| turn.state == TurnState::Ended(Outcome::Done));
-        // With its last step a turn has ended, and not before.
+        // A turn has ended exactly if its last step is recorded.
         if steps < words[1].parse().unwrap() || ended != (steps == 3) {
             missing.push(format!("{acknowledged}: {steps} steps, ended: {ended}"));
         }
@@ -212,7 +217,7 @@ async fn write_events(writer: Writer) {
 
 async fn missing_events(store: Store, acknowledged: Vec<String>) -> Vec<String> {
     let mut missing = Vec::new();
-    // The events of a life are all of one conversation.
+    // All events of a process are in one conversation.
     let run = acknowledged[0].rsplit_once('-').unwrap().0;
     let mut stored = BTreeMap::<String, u32>::new();
     let filter = EventFilter { session: Some(id(run)), ..EventFilter::default() };

@@ -2,10 +2,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foreword_store::changes::Change;
+use foreword_store::changes::StoreChange;
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
-use foreword_store::templates::{NewTemplate, Template};
+use foreword_store::templates::{NewTemplate, TemplateRecord};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -17,15 +17,15 @@ fn new(text: impl Into<String>) -> NewTemplate {
     NewTemplate::new(text, "alice", now())
 }
 
-/// Would be a conflict if it were done twice.
+/// A write that conflicts if it is made twice.
 fn first(text: &str) -> NewTemplate {
     NewTemplate { expected: Some(0), ..new(text) }
 }
 
-/// Writes one template after the other, each with a text of its own, until told to stop. None may fail.
+/// Writes distinct templates in a loop until stopped. No write may fail.
 struct Writers {
     stop: Arc<AtomicBool>,
-    tasks: Vec<JoinHandle<Vec<Template>>>,
+    tasks: Vec<JoinHandle<Vec<TemplateRecord>>>,
 }
 
 impl Writers {
@@ -46,7 +46,7 @@ impl Writers {
         Self { stop, tasks }
     }
 
-    /// Everything that was acknowledged is there, everything that is there was acknowledged, all of it once.
+    /// The stored templates are exactly the acknowledged ones, each once.
     async fn check(self, store: &Store) {
         self.stop.store(true, Ordering::SeqCst);
         let mut acknowledged = Vec::new();
@@ -61,7 +61,7 @@ impl Writers {
 }
 
 #[test]
-fn a_server_that_restarts_loses_nothing_and_nobody_notices() {
+fn server_restart_loses_nothing_and_is_transparent() {
     let Some(server) = PrivatePostgres::start() else { return };
     within(120, async {
         let store = server.open().await;
@@ -79,7 +79,7 @@ fn a_server_that_restarts_loses_nothing_and_nobody_notices() {
 }
 
 #[test]
-fn connections_that_are_cut_again_and_again_lose_nothing() {
+fn repeated_connection_losses_lose_nothing() {
     let Some(server) = PrivatePostgres::start() else { return };
     within(120, async {
         let proxy = Proxy::to(server.port).await;
@@ -94,7 +94,7 @@ fn connections_that_are_cut_again_and_again_lose_nothing() {
 }
 
 #[test]
-fn a_write_whose_commit_goes_astray_is_made_exactly_once() {
+fn write_with_a_lost_commit_is_made_exactly_once() {
     let Some(server) = PrivatePostgres::start() else { return };
     within(120, async {
         for trap in [AtCommit::LoseAnswer, AtCommit::LoseCommit, AtCommit::StallAnswer, AtCommit::StallCommit]
@@ -116,7 +116,7 @@ fn a_write_whose_commit_goes_astray_is_made_exactly_once() {
 }
 
 #[test]
-fn a_node_that_hangs_in_the_middle_of_a_write_holds_up_the_others_for_a_moment_only() {
+fn hanging_node_delays_others_briefly() {
     let Some(server) = PrivatePostgres::start() else { return };
     within(60, async {
         let proxy = Proxy::to(server.port).await;
@@ -129,7 +129,7 @@ fn a_node_that_hangs_in_the_middle_of_a_write_holds_up_the_others_for_a_moment_o
         }
         let begun = Instant::now();
         assert_eq!(server.open().await.add_template(first("one")).await.unwrap().version, 1);
-        // It was held up indeed, but not until the node that hangs has given up.
+        // It was delayed, but not until the hanging node gave up.
         assert!(begun.elapsed() > Duration::from_secs(1), "{:?}", begun.elapsed());
         assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
         assert_eq!(write.await.unwrap().unwrap().version, 2);
@@ -137,7 +137,7 @@ fn a_node_that_hangs_in_the_middle_of_a_write_holds_up_the_others_for_a_moment_o
 }
 
 #[test]
-fn a_write_that_nobody_can_be_asked_about_is_called_uncertain() {
+fn unverifiable_write_is_reported_as_uncertain() {
     let Some(server) = PrivatePostgres::start() else { return };
     within(60, async {
         let proxy = Proxy::to(server.port).await;
@@ -154,7 +154,7 @@ fn a_write_that_nobody_can_be_asked_about_is_called_uncertain() {
 }
 
 #[test]
-fn a_connection_that_goes_silent_ends_in_an_error_in_time() {
+fn silent_connection_times_out() {
     let Some(server) = PrivatePostgres::start() else { return };
     within(60, async {
         let proxy = Proxy::to(server.port).await;
@@ -175,7 +175,7 @@ fn a_connection_that_goes_silent_ends_in_an_error_in_time() {
 }
 
 #[test]
-fn a_server_that_stays_away_ends_in_an_error_in_time_and_is_found_when_it_is_back() {
+fn unreachable_server_times_out_and_recovers() {
     let Some(server) = PrivatePostgres::start() else { return };
     within(60, async {
         let store = open(&server.url("answer_timeout=2")).await.unwrap();
@@ -190,20 +190,20 @@ fn a_server_that_stays_away_ends_in_an_error_in_time_and_is_found_when_it_is_bac
 }
 
 #[test]
-fn what_changes_is_told_again_after_a_restart() {
+fn changes_are_reported_after_a_restart() {
     let Some(server) = PrivatePostgres::start() else { return };
     within(60, async {
         let (store, elsewhere) = (server.open().await, server.open().await);
         let mut changes = store.changes();
         elsewhere.add_template(new("one")).await.unwrap();
         let mut next = async || timeout(Duration::from_secs(20), changes.recv()).await.unwrap().unwrap();
-        assert_eq!(next().await, Change::Template);
+        assert_eq!(next().await, StoreChange::Template);
         tokio::task::block_in_place(|| {
             server.stop(Stop::Fast);
             server.start_again();
         });
-        assert_eq!(next().await, Change::Anything);
+        assert_eq!(next().await, StoreChange::Anything);
         elsewhere.add_template(new("two")).await.unwrap();
-        assert_eq!(next().await, Change::Template);
+        assert_eq!(next().await, StoreChange::Template);
     });
 }

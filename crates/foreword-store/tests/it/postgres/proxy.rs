@@ -1,4 +1,4 @@
-//! A way to the server that a test can cut, stall, or cut at the worst moment: around a commit.
+//! A TCP proxy that a test can cut or stall, in particular during a commit.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,20 +13,20 @@ use tokio::task::JoinHandle;
 /// What happens to the next connection that commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AtCommit {
-    /// The commit arrives and is done; the answer does not come back, the connection is cut.
+    /// The commit succeeds; its response is dropped and the connection closed.
     LoseAnswer,
-    /// The commit does not arrive; the connection is cut.
+    /// The commit is dropped and the connection closed.
     LoseCommit,
-    /// The commit arrives and is done; nothing comes back, and nobody is told.
+    /// The commit succeeds; its response never arrives, and the connection stays open.
     StallAnswer,
-    /// The commit does not arrive, and nobody is told: the server goes on waiting for it.
+    /// The commit never arrives, and the connection stays open: the server waits for it.
     StallCommit,
 }
 
-/// A commit as it goes over the line.
+/// The bytes of a commit message.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
-/// A way to a server.
+/// A proxy to a server.
 #[derive(Debug)]
 pub(super) struct Proxy {
     pub(super) port: u16,
@@ -38,11 +38,11 @@ pub(super) struct Proxy {
 struct Line {
     trap: Mutex<Option<AtCommit>>,
     sprung: AtomicBool,
-    /// Neither lets anything through nor says so.
+    /// Forwards nothing and closes nothing.
     stalled: AtomicBool,
-    /// Takes no connections.
+    /// Rejects new connections.
     refuses: AtomicBool,
-    /// Woken to end all connections.
+    /// Closes all connections.
     cut: Notify,
 }
 
@@ -69,27 +69,27 @@ impl Proxy {
         Self { port: own, line, acceptor }
     }
 
-    /// Ends all connections there are now.
+    /// Closes all current connections.
     pub(super) fn cut(&self) {
         self.line.cut.notify_waiters();
     }
 
-    /// Lets nothing through any more, without telling anybody.
+    /// Stops forwarding without closing connections.
     pub(super) fn stall(&self) {
         self.line.stalled.store(true, Ordering::SeqCst);
     }
 
-    /// Takes no new connections, or takes them again.
+    /// Rejects new connections, or accepts them again.
     pub(super) fn refuse(&self, refuses: bool) {
         self.line.refuses.store(refuses, Ordering::SeqCst);
     }
 
-    /// Sets a trap for the next commit.
+    /// Sets the fault for the next commit.
     pub(super) fn at_commit(&self, trap: AtCommit) {
         *self.line.trap.lock().unwrap() = Some(trap);
     }
 
-    /// Whether a commit went into the trap.
+    /// Whether a commit met the fault.
     pub(super) fn has_sprung(&self) -> bool {
         self.line.sprung.load(Ordering::SeqCst)
     }
@@ -102,7 +102,7 @@ impl Drop for Proxy {
     }
 }
 
-/// Carries bytes between the two until one of them ends it, or somebody cuts it.
+/// Forwards bytes between the two until one of them closes, or `cut`.
 async fn join(client: TcpStream, server: TcpStream, line: &Line) {
     let cut = line.cut.notified();
     let (from_client, to_client) = client.into_split();
@@ -141,7 +141,7 @@ async fn there(
         let arrives = matches!(trap, AtCommit::LoseAnswer | AtCommit::StallAnswer);
         to.write_all(if arrives { bytes } else { &bytes[..commit] }).await?;
         match trap {
-            // Time for the server to do it, or not to.
+            // Gives the server time to commit.
             AtCommit::LoseAnswer | AtCommit::LoseCommit => {
                 tokio::time::sleep(std::time::Duration::from_millis(300)).await;
                 return Ok(());
@@ -162,7 +162,7 @@ async fn back(
         let read = from.read(&mut buffer).await?;
         if silent.load(Ordering::SeqCst) || line.stalled.load(Ordering::SeqCst) {
             if read == 0 {
-                // Nobody hears of it.
+                // Never ends.
                 std::future::pending::<()>().await;
             }
             continue;
@@ -174,7 +174,7 @@ async fn back(
     }
 }
 
-/// Where the commit is in these bytes, and what is to happen to it.
+/// The position of the commit in these bytes, and its fault.
 fn caught(bytes: &[u8], line: &Line) -> Option<(usize, AtCommit)> {
     let commit = bytes.windows(COMMIT.len()).position(|window| window == COMMIT)?;
     let trap = line.trap.lock().unwrap().take()?;

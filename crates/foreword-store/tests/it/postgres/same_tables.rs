@@ -1,4 +1,4 @@
-//! Both engines have the same tables with the same columns, or the SQL that is written once would not do.
+//! Both engines have the same tables and columns, as the shared SQL requires.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A server for one test, which may stop, start and break it. Gone with the test.
+//! A private Postgres server for one test, which may stop and restart it. Removed after the test.
 
 use std::fs;
 use std::net::TcpListener;
@@ -17,31 +17,31 @@ use crate::contract::{now, server_under_test};
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stop {
-    /// Throws everybody out and ends in good order.
+    /// Disconnects clients and shuts down cleanly.
     Fast,
-    /// Ends at once, as if the power had failed.
+    /// Exits at once, as after a power failure.
     Immediate,
 }
 
-/// A server of its own.
+/// A private server.
 #[derive(Debug)]
 pub(super) struct PrivatePostgres {
     programs: PathBuf,
-    /// Who it runs as, if not as whoever runs the tests.
+    /// The user it runs as, if not the current one.
     user: Option<String>,
     folder: PathBuf,
     pub(super) port: u16,
 }
 
 impl PrivatePostgres {
-    /// Starts one; `None` if whoever runs the tests wants to do without.
+    /// Starts a server; `None` if Postgres tests are disabled.
     pub(super) fn start() -> Option<Self> {
         let server = Self::create()?;
         server.start_again();
         Some(server)
     }
 
-    /// Makes one that does not run yet, so that it can be configured.
+    /// Creates a server without starting it, so that it can be configured.
     pub(super) fn create() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         server_under_test()?;
@@ -82,14 +82,14 @@ impl PrivatePostgres {
         self.run(&self.folder, path(&self.programs.join("pg_ctl")), &arguments);
     }
 
-    /// Makes a server of its own out of a standby.
+    /// Promotes a standby.
     pub(super) fn promote(&self) {
         let data = self.data();
         let arguments = ["promote", "--pgdata", path(&data), "--wait"];
         self.run(&self.folder, path(&self.programs.join("pg_ctl")), &arguments);
     }
 
-    /// Writes a file into the server's own folder, as the server's own user.
+    /// Writes a file into the server's data folder as the server's user.
     pub(super) fn write(&self, name: &str, text: &str) {
         let scratch = tempfile::NamedTempFile::new().unwrap();
         fs::write(scratch.path(), text).unwrap();
@@ -98,13 +98,13 @@ impl PrivatePostgres {
         self.run(&self.data(), "chmod", &["600", name]);
     }
 
-    /// Adds settings; they count from the next start.
+    /// Adds settings; they apply from the next start.
     pub(super) fn configure(&self, settings: &str) {
         let file = self.data().join("postgresql.conf");
         self.write("postgresql.conf", &(fs::read_to_string(file).unwrap() + settings));
     }
 
-    /// Runs a program as the server's own user in a folder.
+    /// Runs a program as the server's user in a folder.
     pub(super) fn run(&self, folder: &Path, program: &str, arguments: &[&str]) {
         let mut command = match &self.user {
             Some(user) => {
@@ -114,7 +114,7 @@ impl PrivatePostgres {
             }
             None => Command::new(program),
         };
-        // The server would keep a pipe open that it inherits, and nobody would ever see its end.
+        // The server would inherit a pipe and keep it open forever.
         let log = tempfile::tempfile().unwrap();
         let status = command
             .args(arguments)
@@ -132,7 +132,7 @@ impl PrivatePostgres {
         self.folder.join("data")
     }
 
-    /// The address of the server, by way of `port`, with these options.
+    /// The server's address through `port`, with these options.
     pub(super) fn url_at(port: u16, options: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{port}/postgres?{options}")
     }
@@ -150,7 +150,7 @@ impl Drop for PrivatePostgres {
     fn drop(&mut self) {
         let data = self.data();
         if data.join("postmaster.pid").exists() {
-            // A test that has failed already should not end in a panic within a panic.
+            // Avoids a panic while panicking.
             let _ = catch_unwind(AssertUnwindSafe(|| self.stop(Stop::Immediate)));
         }
         let _ = fs::remove_dir_all(&self.folder);
@@ -169,7 +169,7 @@ pub(super) async fn open(url: &str) -> Result<Store, StoreError> {
     Store::open(&Location::parse(url, Path::new("/")).unwrap(), now()).await
 }
 
-/// Runs a test on a runtime of two threads, with a limit: what hangs is a failure.
+/// Runs a test on a runtime with two threads and a timeout.
 pub(super) fn within(seconds: u64, test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let ended = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(seconds), test).await });

@@ -3,7 +3,7 @@ use foreword_store::error::StoreError;
 use super::server::{PrivatePostgres, Stop, open, within};
 use crate::contract::server_under_test;
 
-/// A server that speaks TLS with a certificate it made itself, for the name `localhost`, and takes nothing else.
+/// A server with a self-signed certificate for `localhost` that only accepts TLS.
 fn server() -> Option<PrivatePostgres> {
     let server = PrivatePostgres::create()?;
     let data = server.data();
@@ -18,19 +18,19 @@ fn server() -> Option<PrivatePostgres> {
 }
 
 #[test]
-fn a_certificate_is_trusted_only_if_it_is_the_one_that_was_named() {
+fn only_the_pinned_certificate_is_trusted() {
     let Some(server) = server() else { return };
     within(60, async {
         let certificate = server.data().join("server.crt");
         let named = format!("sslmode=require&sslrootcert={}", certificate.display());
-        // The certificate is made out to another name, but it is the very one that was named.
+        // The host name does not match, but this exact certificate is pinned.
         let store = open(&server.url(&named)).await.unwrap();
         store.template().await.unwrap();
-        // Nobody this machine trusts has signed it.
+        // No trusted authority has signed it.
         let error = open(&server.url("sslmode=require")).await.unwrap_err();
         assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
         assert!(error.to_string().contains("certificate"), "{error}");
-        // One who does not ask gets an encrypted connection all the same.
+        // `prefer` accepts any certificate.
         open(&server.url("sslmode=prefer")).await.unwrap();
         open(&server.url("")).await.unwrap();
         let error = open(&server.url("sslmode=disable")).await.unwrap_err();
@@ -39,7 +39,7 @@ fn a_certificate_is_trusted_only_if_it_is_the_one_that_was_named() {
 }
 
 #[test]
-fn another_certificate_than_the_one_named_is_refused() {
+fn unpinned_certificate_is_refused() {
     let (Some(server), Some(other)) = (server(), server()) else { return };
     other.stop(Stop::Fast);
     within(60, async {
@@ -53,7 +53,7 @@ fn another_certificate_than_the_one_named_is_refused() {
 }
 
 #[test]
-fn a_server_without_tls_is_good_enough_for_prefer_and_not_for_require() {
+fn server_without_tls_works_for_prefer_only() {
     let Some(server) = server_under_test() else { return };
     within(60, async {
         let database = crate::contract::create_database(&server).await;
@@ -63,5 +63,21 @@ fn a_server_without_tls_is_good_enough_for_prefer_and_not_for_require() {
         let error = open(&format!("{database}&sslmode=require&sslrootcert=/nowhere.pem")).await.unwrap_err();
         assert!(error.to_string().contains("`/nowhere.pem` (`sslrootcert`)"), "{error}");
         crate::contract::drop_database(&server, &database).await;
+    });
+}
+
+#[test]
+fn scram_login_is_bound_to_the_tls_channel() {
+    let Some(server) = server() else { return };
+    let port = server.port.to_string();
+    let password =
+        ["-h", "127.0.0.1", "-p", &port, "-U", "postgres", "-c", "ALTER ROLE postgres PASSWORD 'x'"];
+    server.run(&server.data(), "psql", &password);
+    server.write("pg_hba.conf", "hostssl all all 127.0.0.1/32 scram-sha-256\n");
+    server.stop(Stop::Fast);
+    server.start_again();
+    within(60, async {
+        open(&server.url("password=x&channel_binding=require")).await.unwrap();
+        open(&server.url("password=y")).await.unwrap_err();
     });
 }

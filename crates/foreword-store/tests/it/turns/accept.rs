@@ -1,10 +1,10 @@
-//! Taking a message in and beginning its turn, in one transaction.
+//! Accepts a message and begins its turn in one transaction.
 
 use foreword_core::message::{NewMessage, Role};
-use foreword_store::messages::{Accepted, IdempotencyKey};
-use foreword_store::turns::{AcceptAndBegin, Begin, Take};
+use foreword_store::messages::{AcceptOutcome, IdempotencyKey};
+use foreword_store::turns::{AcceptAndBegin, BeginOutcome, TakeMessages};
 
-use super::made_up::{begin, begun, conversation, done, message, say};
+use super::fixtures::{begin, begun, conversation, done, message, say};
 use crate::contract::contract;
 
 fn both(turn: &str, id: &str, key: Option<&str>) -> AcceptAndBegin {
@@ -15,10 +15,10 @@ fn both(turn: &str, id: &str, key: Option<&str>) -> AcceptAndBegin {
 
 contract! {
     #[test]
-    async fn a_message_and_its_turn_are_durable_together(store: TestStore) {
+    async fn message_and_turn_are_committed_together(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         let (accepted, begin) = store.accept_and_begin(both("t-1", "m-1", None)).await.unwrap();
-        let Some(Begin::Begun(turn)) = begin else { panic!("{begin:?}") };
+        let Some(BeginOutcome::Begun(turn)) = begin else { panic!("{begin:?}") };
         assert_eq!(turn.messages.len(), 1);
         assert_eq!(turn.messages[0].message.id, accepted.message().message.id);
         let again = store.open_again().await;
@@ -28,12 +28,12 @@ contract! {
     }
 
     #[test]
-    async fn a_message_that_comes_while_a_turn_runs_or_others_wait_waits_too(store: TestStore) {
+    async fn message_waits_behind_others(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         let (_, first) = store.accept_and_begin(both("t-1", "m-1", None)).await.unwrap();
-        let Some(Begin::Begun(first)) = first else { panic!("{first:?}") };
+        let Some(BeginOutcome::Begun(first)) = first else { panic!("{first:?}") };
         let (_, second) = store.accept_and_begin(both("t-2", "m-2", None)).await.unwrap();
-        assert!(matches!(second, Some(Begin::Busy { .. })), "{second:?}");
+        assert!(matches!(second, Some(BeginOutcome::Busy { .. })), "{second:?}");
         store.finish_turn(&first.hold, done("c-1", "r-1")).await.unwrap();
         let (_, third) = store.accept_and_begin(both("t-3", "m-3", None)).await.unwrap();
         assert_eq!(third, None, "those who came first are answered first");
@@ -44,23 +44,23 @@ contract! {
     }
 
     #[test]
-    async fn a_message_that_is_sent_twice_begins_one_turn(store: TestStore) {
+    async fn repeated_message_begins_one_turn(store: TestStore) {
         conversation(&store, "c-1").await;
         let (_, first) = store.accept_and_begin(both("t-1", "m-1", Some("k"))).await.unwrap();
-        let Some(Begin::Begun(first)) = first else { panic!("{first:?}") };
+        let Some(BeginOutcome::Begun(first)) = first else { panic!("{first:?}") };
         store.finish_turn(&first.hold, done("c-1", "r-1")).await.unwrap();
         let (again, none) = store.accept_and_begin(both("t-2", "m-2", Some("k"))).await.unwrap();
-        assert!(matches!(&again, Accepted::Before(message) if message.message.id.as_str() == "m-1"), "{again:?}");
+        assert!(matches!(&again, AcceptOutcome::Before(message) if message.message.id.as_str() == "m-1"), "{again:?}");
         assert_eq!(none, None);
     }
 
     #[test]
-    async fn which_messages_the_turn_takes_is_not_for_its_beginner_to_say(store: TestStore) {
+    async fn accept_and_begin_ignores_take(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         let mut wish = both("t-1", "m-1", None);
-        wish.begin.take = Take::Nothing;
+        wish.begin.take = TakeMessages::Nothing;
         let (_, begin) = store.accept_and_begin(wish).await.unwrap();
-        assert!(matches!(begin, Some(Begin::Begun(begun)) if begun.messages.len() == 1));
+        assert!(matches!(begin, Some(BeginOutcome::Begun(begun)) if begun.messages.len() == 1));
         say(&store, &id, "m-2").await;
         assert_eq!(store.pending(&id).await.unwrap().len(), 1);
     }

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use foreword_core::id::{CallId, TurnId};
 use foreword_core::message::{Kind, NewMessage, Role};
-use foreword_core::turn_journal::{AfterCrash, Journal, Outcome, Step, ToolResult, TurnState, WhyReported};
+use foreword_core::turn_journal::{
+    AfterCrash, Journal, JournalStep, Outcome, ReportReason, ToolResult, TurnState,
+};
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
-use foreword_store::turns::{Begin, BeginTurn, Hold, TakeOver};
+use foreword_store::turns::{BeginOutcome, BeginTurn, TakeOver, TurnLease};
 
-use super::made_up::{
+use super::fixtures::{
     HOUR, answer, begin, begun, conversation, done, dying, message, say, started, step, take_over,
 };
 use crate::contract::{TestStore, contract, now, on_sqlite};
@@ -30,14 +32,14 @@ fn wish(turn: &TurnId, node: usize) -> TakeOver {
 
 contract! {
     #[test]
-    async fn a_turn_that_was_cut_off_is_given_to_one_of_all_who_want_it(store: TestStore) {
+    async fn interrupted_turn_is_claimed_by_one_node(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let hold = begun(&store, dying("t-1", "c-1")).await.hold;
         let nodes = [store.open_again().await, store.open_again().await];
         let unfinished = nodes[0].unfinished_turns(now()).await.unwrap();
         assert_eq!(unfinished.iter().map(|turn| &turn.id).collect::<Vec<_>>(), [&hold.turn]);
-        assert_eq!(store.begin_turn(begin("t-2", "c-1")).await.unwrap(), Begin::Unfinished { turn: hold.turn.clone() });
+        assert_eq!(store.begin_turn(begin("t-2", "c-1")).await.unwrap(), BeginOutcome::Unfinished { turn: hold.turn.clone() });
 
         let mut tasks = Vec::new();
         for task in 0..12 {
@@ -55,13 +57,13 @@ contract! {
     }
 
     #[test]
-    async fn a_turn_whose_holder_lives_is_nobody_elses(store: TestStore) {
+    async fn held_turn_can_not_be_taken_over(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let hold = begun(&store, begin("t-1", "c-1")).await.hold;
         assert_eq!(store.unfinished_turns(now()).await.unwrap(), []);
         assert_eq!(store.take_over(wish(&hold.turn, 2)).await.unwrap(), None);
-        let busy = Begin::Busy { turn: hold.turn.clone(), holder: "node-a".parse().unwrap() };
+        let busy = BeginOutcome::Busy { turn: hold.turn.clone(), holder: "node-a".parse().unwrap() };
         assert_eq!(store.begin_turn(begin("t-2", "c-1")).await.unwrap(), busy);
         store.finish_turn(&hold, done("c-1", "r-1")).await.unwrap();
         assert_eq!(store.take_over(wish(&hold.turn, 2)).await.unwrap(), None);
@@ -70,7 +72,7 @@ contract! {
     }
 
     #[test]
-    async fn a_turn_that_was_cut_off_in_an_effect_is_reported_to_its_conversation(store: TestStore) {
+    async fn turn_interrupted_in_an_effect_is_reported(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let old = begun(&store, dying("t-1", "c-1")).await.hold;
@@ -78,36 +80,36 @@ contract! {
         store.record_step(&old, step(3, started("call-1", true))).await.unwrap();
         let taken = take_over(&store, &old.turn, "node-b").await.unwrap();
         let AfterCrash::Report(why) = &taken.after_crash else { panic!("{taken:?}") };
-        assert!(matches!(why, WhyReported::Tool { tool, call } if tool == "send_mail" && call.as_str() == "call-1"));
+        assert!(matches!(why, ReportReason::Tool { tool, call } if tool == "send_mail" && call.as_str() == "call-1"));
 
         let error = store.report_interrupted(&old, why, notice("c-1", "n-1")).await.unwrap_err();
         assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
-        let told = store.report_interrupted(&taken.hold, why, notice("c-1", "n-1")).await.unwrap();
-        assert_eq!(store.report_interrupted(&taken.hold, why, notice("c-1", "n-1")).await.unwrap(), told);
+        let notice_message = store.report_interrupted(&taken.hold, why, notice("c-1", "n-1")).await.unwrap();
+        assert_eq!(store.report_interrupted(&taken.hold, why, notice("c-1", "n-1")).await.unwrap(), notice_message);
         let turn = store.turn(&old.turn).await.unwrap();
         assert_eq!((turn.state, turn.ended_at), (TurnState::Interrupted, Some(now())));
         assert!(turn.failure.unwrap().detail.for_record().contains("`send_mail`"));
-        assert_eq!(store.history(&id).await.unwrap().messages[1..], [told]);
+        assert_eq!(store.history(&id).await.unwrap().messages[1..], [notice_message]);
         assert_eq!(store.pending(&id).await.unwrap(), []);
         say(&store, &id, "m-2").await;
         assert_eq!(begun(&store, begin("t-2", "c-1")).await.messages.len(), 1);
     }
 
     #[test]
-    async fn a_turn_that_kills_every_node_is_reported_in_the_end(store: TestStore) {
+    async fn turn_that_kills_every_node_is_finally_reported(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let turn = begun(&store, dying("t-1", "c-1")).await.hold.turn;
         for attempt in 2..=4 {
             let short = TakeOver { lease: Duration::ZERO, ..wish(&turn, attempt) };
             let taken = store.take_over(short).await.unwrap().unwrap();
-            let reported = matches!(taken.after_crash, AfterCrash::Report(WhyReported::Attempts { attempts: 4 }));
+            let reported = matches!(taken.after_crash, AfterCrash::Report(ReportReason::Attempts { attempts: 4 }));
             assert_eq!(reported, attempt == 4, "{taken:?}");
         }
     }
 
     #[test]
-    async fn a_crash_behind_every_step_leaves_nothing_lost_and_nothing_done_twice(store: TestStore) {
+    async fn crash_after_any_step_loses_and_repeats_nothing(store: TestStore) {
         let (mut answered, mut reported) = (0, 0);
         for life in 0..11 {
             let name = format!("c-{life}");
@@ -138,13 +140,13 @@ contract! {
             }
             assert_eq!(store.history(&id).await.unwrap().messages.len(), 2, "after {life} steps");
         }
-        // Only between the start of the mail and the record of its end is nobody able to tell.
+        // The outcome is unknown only between the start of the mail tool and the record of its result.
         assert_eq!((answered, reported), (9, 2));
     }
 
-    /// Every lease lapses at once, so each node takes turns away from nodes that live: the fence alone protects.
+    /// Every lease expires at once, so nodes take turns over from live nodes: only the fence protects.
     #[test]
-    async fn nodes_that_think_each_other_dead_do_nothing_twice(store: TestStore) {
+    async fn nodes_with_expired_leases_do_nothing_twice(store: TestStore) {
         const CONVERSATIONS: usize = 4;
         let world = Arc::new(World::default());
         for number in 0..CONVERSATIONS {
@@ -174,7 +176,7 @@ contract! {
     }
 }
 
-/// What tools have done, which no crash undoes.
+/// The side effects of tools, which survive crashes.
 #[derive(Debug, Default)]
 struct World(Mutex<BTreeMap<String, usize>>);
 
@@ -188,7 +190,7 @@ impl World {
     }
 }
 
-async fn accepted(store: &Store, turn: usize) -> Vec<Step> {
+async fn accepted(store: &Store, turn: usize) -> Vec<JournalStep> {
     let steps = store.journal(&format!("t-{turn}").parse().unwrap()).await.unwrap();
     steps.into_iter().map(|recorded| recorded.step).collect()
 }
@@ -199,12 +201,12 @@ enum Ended {
     Died,
 }
 
-/// A node that runs one turn: a call, a tool that looks, a tool that sends a mail, and the reply.
+/// A node that runs one turn: a model call, a read-only tool, a tool that sends a mail, and the reply.
 struct Node<'a> {
     store: &'a Store,
-    hold: Hold,
+    hold: TurnLease,
     world: &'a World,
-    /// How many things it does before it dies.
+    /// The number of actions before it crashes.
     life: Option<usize>,
 }
 
@@ -212,7 +214,7 @@ impl Node<'_> {
     async fn run(mut self, journal: Journal) -> Ended {
         let number = self.hold.turn.as_str().trim_start_matches("t-").to_owned();
         let mut next = journal.next_number();
-        let mut todo: Vec<(Option<Step>, Option<&str>)> = Vec::new();
+        let mut todo: Vec<(Option<JournalStep>, Option<&str>)> = Vec::new();
         if !journal.steps().iter().any(|step| step.kind() == "call") {
             todo.push((Some(answer()), None));
         }
@@ -222,7 +224,7 @@ impl Node<'_> {
                 let result = ToolResult { call: id, content: "ok".to_owned(), is_error: false };
                 todo.push((Some(started(call, side_effects)), None));
                 todo.push((None, Some(call)));
-                todo.push((Some(Step::ToolFinished(result)), None));
+                todo.push((Some(JournalStep::ToolFinished(result)), None));
             }
         }
         for (record, act) in todo {
@@ -259,7 +261,7 @@ impl Node<'_> {
     }
 }
 
-/// What a worker does when it looks at a conversation: begin a turn, or take one over.
+/// A worker's attempt at a conversation: begin a turn, or take one over.
 async fn work(store: &Store, world: &World, worker: usize, number: usize) {
     let new = BeginTurn {
         node: format!("node-{worker}").parse().unwrap(),
@@ -267,11 +269,11 @@ async fn work(store: &Store, world: &World, worker: usize, number: usize) {
     };
     let turn = new.turn.clone();
     match store.begin_turn(new).await {
-        Ok(Begin::Begun(begun)) if begun.next_step == 2 => {
+        Ok(BeginOutcome::Begun(begun)) if begun.next_step == 2 => {
             let journal = Journal::new(accepted(store, number).await);
             Node { store, hold: begun.hold, world, life: None }.run(journal).await;
         }
-        // Its id is used: it has begun. Whoever can take it over goes on with it.
+        // The id exists, so the turn has begun. The worker that takes it over continues it.
         _ => {
             let wish = TakeOver { lease: Duration::ZERO, attempts_limit: 30, ..wish(&turn, worker) };
             let Ok(Some(taken)) = store.take_over(wish).await else { return };
@@ -293,7 +295,7 @@ async fn ended(store: &Store, number: usize) -> bool {
     turn.state != TurnState::Running
 }
 
-/// On Postgres the database's clock counts, which no test can turn back.
+/// On Postgres the database's clock applies, which a test can't change.
 mod by_the_callers_clock {
     use super::*;
 
@@ -303,14 +305,14 @@ mod by_the_callers_clock {
         Duration::from_secs(number)
     }
 
-    async fn half_a_minute(store: &TestStore) -> Hold {
+    async fn half_a_minute(store: &TestStore) -> TurnLease {
         let id = conversation(store, "c-1").await;
         say(store, &id, "m-1").await;
         begun(store, BeginTurn { lease: LASTS, ..begin("t-1", "c-1") }).await.hold
     }
 
     #[test]
-    fn a_lease_lapses_unless_its_holder_writes() {
+    fn lease_expires_without_writes() {
         on_sqlite(|store| async move {
             let hold = half_a_minute(&store).await;
             let free =
@@ -324,33 +326,33 @@ mod by_the_callers_clock {
             store.record_step(&hold, new).await.unwrap();
             assert!(!free(74).await);
             assert!(free(75).await);
-            // Nobody has taken it: whoever comes back in time still has it.
+            // The lease was not taken over, so its holder can still renew it.
             store.renew_lease(&hold, now().plus(seconds(90))).await.unwrap();
             assert!(!free(91).await);
         });
     }
 
     #[test]
-    fn a_clock_that_jumps_back_neither_frees_a_lease_at_once_nor_keeps_it_for_hours() {
+    fn lease_survives_a_clock_that_jumps_back() {
         on_sqlite(|store| async move {
             let hold = half_a_minute(&store).await;
             let back = now().minus(HOUR * 5);
             let wish = |second| TakeOver { now: back.plus(seconds(second)), ..wish(&hold.turn, 2) };
             let begin = |second| BeginTurn { now: back.plus(seconds(second)), ..begin("t-2", "c-1") };
-            assert!(matches!(store.begin_turn(begin(0)).await.unwrap(), Begin::Busy { .. }));
+            assert!(matches!(store.begin_turn(begin(0)).await.unwrap(), BeginOutcome::Busy { .. }));
             assert_eq!(store.unfinished_turns(back.plus(seconds(1))).await.unwrap(), []);
             assert_eq!(store.take_over(wish(29)).await.unwrap(), None);
-            // A holder that lives heals it.
+            // A live holder renews it.
             store.renew_lease(&hold, back.plus(seconds(29))).await.unwrap();
             assert_eq!(store.take_over(wish(58)).await.unwrap(), None);
-            // One that is dead loses it.
+            // A dead holder loses it.
             assert_eq!(store.unfinished_turns(back.plus(seconds(59))).await.unwrap().len(), 1);
             assert!(store.take_over(wish(59)).await.unwrap().is_some());
         });
     }
 
     #[test]
-    fn whoever_looks_first_after_the_clock_jumped_back_begins_the_wait() {
+    fn first_check_after_a_clock_jump_redates_the_lease() {
         on_sqlite(|store| async move {
             half_a_minute(&store).await;
             let back = now().minus(HOUR * 5);

@@ -1,24 +1,23 @@
-//! How a layer's text came about: every version with what it changed, the newest first.
+//! All versions of a layer with their diffs, newest first.
 
 use std::process::ExitCode;
 
-use foreword_agent::stored_changes::layer_version;
-use foreword_store::layers::{LayerVersion, Origin};
+use foreword_agent::prompt::stored_changes::layer_version;
+use foreword_store::layers::{LayerVersion, VersionOrigin};
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::LayersContext;
 use crate::failure::Failure;
 use crate::output::text_diff::changes;
 use crate::output::{BOLD, DIM, Output, styled, when};
-use crate::stored::Stored;
+use crate::workspace_store::WorkspaceStore;
 
-/// How many versions are read at once.
-const PAGE: u32 = 100;
+const PAGE_SIZE: u32 = 100;
 
-pub(super) fn run(desk: &Desk<'_>, id: &str, output: &Output) -> Result<ExitCode, Failure> {
-    let layer = desk.layer(id)?;
-    let versions = match desk.existing()? {
-        Some(stored) if layer.mutable.is_some() => all(&stored, desk.name(), id)?,
+pub(super) fn run(context: &LayersContext<'_>, id: &str, output: &Output) -> Result<ExitCode, Failure> {
+    let layer = context.layer(id)?;
+    let versions = match context.existing()? {
+        Some(stored) if layer.mutable.is_some() => all(&stored, context.name(), id)?,
         _ => Vec::new(),
     };
     if output.wants_json() {
@@ -28,27 +27,27 @@ pub(super) fn run(desk: &Desk<'_>, id: &str, output: &Output) -> Result<ExitCode
     }
     if versions.is_empty() {
         let reason = if layer.mutable.is_some() {
-            "is at its default; nothing was stored yet"
+            "has its default text; none was stored yet"
         } else {
-            "can't be changed"
+            "is immutable"
         };
-        output.say(&format!("Layer `{id}` {reason}."));
+        output.print_stderr(&format!("Layer `{id}` {reason}."));
     }
     for (index, version) in versions.iter().enumerate() {
         output.print(&heading(version))?;
-        // What a version changed is seen against what was in force before it, not against a default that only waited.
+        // A version is compared with the previously active version, not with a default that was never used.
         let before = versions[index + 1..].iter().find(|before| before.applied);
         output.print(&changes(before.map_or("", |before| &before.text), &version.text))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn all(stored: &Stored, blueprint: &str, id: &str) -> Result<Vec<LayerVersion>, Failure> {
+fn all(stored: &WorkspaceStore, blueprint: &str, id: &str) -> Result<Vec<LayerVersion>, Failure> {
     let mut out: Vec<LayerVersion> = Vec::new();
     loop {
         let before = out.last().map(|version| version.version);
-        let page = stored.wait(stored.store.layer_history(blueprint, id, before, PAGE))?;
-        let done = page.len() < PAGE as usize;
+        let page = stored.wait(stored.store.layer_history(blueprint, id, before, PAGE_SIZE))?;
+        let done = page.len() < PAGE_SIZE as usize;
         out.extend(page);
         if done {
             return Ok(out);
@@ -64,10 +63,10 @@ fn with_text(version: &LayerVersion) -> Value {
 
 fn heading(version: &LayerVersion) -> String {
     let what = match version.origin {
-        Origin::Default if version.applied => "the program's default".to_owned(),
-        Origin::Default => "a newer default, on record only".to_owned(),
-        Origin::Edit => "an edit".to_owned(),
-        Origin::Rollback { restores } => format!("back to v{restores}"),
+        VersionOrigin::Default if version.applied => "built-in default".to_owned(),
+        VersionOrigin::Default => "newer built-in default, not active".to_owned(),
+        VersionOrigin::Edit => "edit".to_owned(),
+        VersionOrigin::Rollback { restores } => format!("back to v{restores}"),
     };
     let by = version.writer.name().map(|name| format!(" by {}", name.escape_debug())).unwrap_or_default();
     let turn = version.turn.as_ref().map(|turn| format!(", turn {turn}")).unwrap_or_default();

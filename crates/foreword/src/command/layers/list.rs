@@ -1,33 +1,33 @@
-//! Every layer at a glance: which can be changed, who changed them last, how much room is left.
+//! Lists all layers: which are mutable, who changed them last, and how many characters are left.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use foreword_agent::stored_changes::layer_version;
+use foreword_agent::prompt::stored_changes::layer_version;
 use foreword_prompt::layer::{Layer, LayerId, Stability};
 use foreword_prompt::layer_update::{check_update, default_text};
 use foreword_prompt::text::with_thousands;
 use foreword_store::layers::MutableLayer;
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::LayersContext;
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, CYAN, DIM, Output, styled, when};
 
-pub(super) fn run(desk: &Desk<'_>, output: &Output) -> Result<ExitCode, Failure> {
-    let stored = match desk.existing()? {
-        Some(stored) => stored.wait(stored.store.layers(desk.name()))?,
+pub(super) fn run(context: &LayersContext<'_>, output: &Output) -> Result<ExitCode, Failure> {
+    let stored = match context.existing()? {
+        Some(stored) => stored.wait(stored.store.layers(context.name()))?,
         None => Vec::new(),
     };
     let stored: BTreeMap<LayerId, MutableLayer> =
         stored.into_iter().map(|layer| (layer.current.layer.clone(), layer)).collect();
     let rows: Vec<Row<'_>> =
-        desk.blueprint.layers.iter().map(|layer| Row::of(desk, layer, &stored)).collect();
+        context.blueprint.layers.iter().map(|layer| Row::of(context, layer, &stored)).collect();
     if output.wants_json() {
         let layers: Vec<Value> = rows.iter().map(Row::json).collect();
         output.json(
-            &json!({ "blueprint": desk.name(), "max_chars": desk.blueprint.max_chars, "layers": layers }),
+            &json!({ "blueprint": context.name(), "max_chars": context.blueprint.max_chars, "layers": layers }),
         )?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -45,18 +45,18 @@ pub(super) fn run(desk: &Desk<'_>, output: &Output) -> Result<ExitCode, Failure>
         table.row(row.cells());
     }
     output.print(&table.render())?;
-    match rows.iter().find_map(|row| row.room).zip(desk.blueprint.max_chars) {
-        Some((room, limit)) => output.say(&styled(
+    match rows.iter().find_map(|row| row.room).zip(context.blueprint.max_chars) {
+        Some((room, limit)) => output.print_stderr(&styled(
             DIM,
             format!(
-                "All layers together may have {} characters; {} are left.",
+                "All layers together may have {} characters; {} left.",
                 with_thousands(limit),
                 with_thousands(room)
             ),
         )),
         None if rows.iter().all(|row| row.layer.mutable.is_none()) => {
             output
-                .say(&styled(DIM, format!("Blueprint `{}` has no layer that can be changed.", desk.name())));
+                .print_stderr(&styled(DIM, format!("Blueprint `{}` has no mutable layer.", context.name())));
         }
         None => {}
     }
@@ -67,18 +67,22 @@ struct Row<'a> {
     layer: &'a Layer,
     stored: Option<&'a MutableLayer>,
     chars: Option<usize>,
-    /// What all layers together may still grow by.
+    /// The characters left for all layers together.
     room: Option<usize>,
 }
 
 impl<'a> Row<'a> {
-    fn of(desk: &Desk<'_>, layer: &'a Layer, stored: &'a BTreeMap<LayerId, MutableLayer>) -> Self {
+    fn of(
+        context: &LayersContext<'_>,
+        layer: &'a Layer,
+        stored: &'a BTreeMap<LayerId, MutableLayer>,
+    ) -> Self {
         let text_of = |id: &LayerId| stored.get(id).map(|layer| layer.current.text.as_str());
         let default = default_text(layer);
         let text = text_of(&layer.id).or(default.as_deref());
         let room = text.and_then(|text| {
-            // What the layer may have on top of what it has, asked of the rule that would refuse it.
-            check_update(&desk.blueprint, layer.id.as_str(), text, text_of)
+            // Uses the rule that would reject an update.
+            check_update(&context.blueprint, layer.id.as_str(), text, text_of)
                 .ok()
                 .and_then(|accepted| accepted.remaining)
         });

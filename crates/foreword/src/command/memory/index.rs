@@ -1,4 +1,4 @@
-//! What the memory menu of an occasion offers, with prices.
+//! The memory menu of an occasion, with token counts.
 
 use foreword_agent::memory::menu_of;
 use foreword_prompt::menu::MenuEntry;
@@ -6,34 +6,34 @@ use foreword_prompt::text::with_thousands;
 use foreword_workspace::workspace::Workspace;
 use serde_json::{Value, json};
 
-use super::Shelf;
+use super::MemoryAccess;
 use crate::cli::memory::WhoArgs;
 use crate::failure::Failure;
 use crate::occasion::request;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, Output, counted, styled};
-use crate::world::World;
+use crate::process_context::ProcessContext;
 
 pub(super) fn run(
     who: &WhoArgs,
     workspace: &Workspace,
-    world: &World,
+    process: &ProcessContext,
     output: &Output,
 ) -> Result<(), Failure> {
-    let built = workspace.build(&request(&who.occasion(), workspace, world)?)?;
+    let built = workspace.build(&request(&who.occasion(), workspace, process)?)?;
     for warning in built.prompt.facts.warnings.iter().filter(|warning| warning.code.starts_with("unknown_")) {
         output.warn(&warning.message);
     }
     let trust = built.prompt.facts.trust.effective();
     let entries = menu_of(&workspace.snapshot(), &built);
-    let shelf = Shelf::existing(workspace, world)?;
-    let notes = shelf.wait(shelf.memory.note_count(trust))?;
+    let access = MemoryAccess::existing(workspace, process)?;
+    let notes = access.wait(access.memory.note_count(trust))?;
     if output.wants_json() {
         let entries: Vec<Value> = entries.iter().map(entry_json).collect();
         return output.json(&json!({ "trust": trust, "entries": entries, "notes": notes }));
     }
     if entries.is_empty() {
-        output.say(&format!("There is no memory file for `{trust}`."));
+        output.print_stderr(&format!("No memory files for trust `{trust}`."));
     } else {
         let mut table =
             Table::new(&[("path", Align::Left), ("tokens", Align::Right), ("about", Align::Left)]);
@@ -45,7 +45,7 @@ pub(super) fn run(
     }
     if notes > 0 {
         let notes = counted(notes, "note");
-        output.say(&styled(DIM, format!("And {notes}, which `foreword memory search` finds.")));
+        output.print_stderr(&styled(DIM, format!("Also {notes}; find them with `foreword memory search`.")));
     }
     Ok(())
 }

@@ -1,27 +1,24 @@
-//! Searching and reading, as the tools do it.
-
-use std::sync::Arc;
+//! Searches and reads memory, like the tools.
 
 use foreword_agent::memory::Snippet;
 use foreword_prompt::text::with_thousands;
-use foreword_workspace::memory_index::{Lines, Reader};
-use foreword_workspace::snapshot::Snapshot;
+use foreword_workspace::memory_index::Lines;
 use serde_json::{Value, json};
 
-use super::{Shelf, shown};
+use super::{MemoryAccess, MemoryViewer, framed_text};
 use crate::cli::memory::MemoryGetArgs;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, styled};
-use crate::world::World;
+use crate::process_context::ProcessContext;
 
 pub(super) fn search(
-    shelf: &Shelf,
-    snapshot: Arc<Snapshot>,
-    reader: Reader,
-    (query, world): (&str, &World),
+    access: &MemoryAccess,
+    MemoryViewer { snapshot, reader }: MemoryViewer,
+    query: &str,
+    process: &ProcessContext,
     output: &Output,
 ) -> Result<(), Failure> {
-    let found = shelf.wait(shelf.memory.search(snapshot, reader, query))?;
+    let found = access.wait(access.memory.search(snapshot, reader, query))?;
     if output.wants_json() {
         let results: Vec<Value> = found.snippets.iter().map(snippet_json).collect();
         return output.json(&json!({
@@ -29,23 +26,23 @@ pub(super) fn search(
             "matches": found.matches, "results": results,
         }));
     }
-    let given = found.given();
+    let given = found.answer();
     if found.snippets.is_empty() {
-        output.say(&given.text);
+        output.print_stderr(&given.text);
         return Ok(());
     }
-    output.print(&shown(given, "search results", world))
+    output.print(&framed_text(given, "search results", process))
 }
 
 pub(super) fn get(
-    shelf: &Shelf,
-    snapshot: Arc<Snapshot>,
-    reader: Reader,
-    (args, world): (&MemoryGetArgs, &World),
+    access: &MemoryAccess,
+    MemoryViewer { snapshot, reader }: MemoryViewer,
+    args: &MemoryGetArgs,
+    process: &ProcessContext,
     output: &Output,
 ) -> Result<(), Failure> {
     let lines = Lines { from: args.from.unwrap_or(1), count: args.lines };
-    let read = shelf.wait(shelf.memory.get(snapshot, reader, &args.path, lines))?;
+    let read = access.wait(access.memory.get(snapshot, reader, &args.path, lines))?;
     let passage = &read.passage;
     if output.wants_json() {
         return output.json(&json!({
@@ -54,15 +51,15 @@ pub(super) fn get(
         }));
     }
     if read.from_outside {
-        output.print(&shown(read.given(), &read.path, world))?;
+        output.print(&framed_text(read.answer(), &read.path, process))?;
     } else {
-        output.exactly(&format!("{}\n", passage.text))?;
+        output.print_exact(&format!("{}\n", passage.text))?;
     }
     let (first, last, of) = (passage.first, passage.last, with_thousands(passage.of));
     let tokens = with_thousands(read.tokens);
-    output.say(&styled(DIM, format!("Lines {first}–{last} of {of}, {tokens} tokens.")));
+    output.print_stderr(&styled(DIM, format!("Lines {first}–{last} of {of}, {tokens} tokens.")));
     if let Some(next) = passage.next {
-        output.say(&styled(DIM, format!("Go on with --from {next}.")));
+        output.print_stderr(&styled(DIM, format!("Continue with --from {next}.")));
     }
     Ok(())
 }

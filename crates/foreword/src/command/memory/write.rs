@@ -1,5 +1,4 @@
-//! Keeping a note. Whoever runs this speaks for themselves, or for whom they name: with that person's trust, and with
-//! their words marked as theirs.
+//! Writes a note as the user at the terminal or a named one: with that user's trust, marked as their words.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,18 +11,18 @@ use foreword_prompt::trust::Trust;
 use foreword_workspace::workspace::Workspace;
 use serde_json::json;
 
-use super::{Shelf, failure, identified};
+use super::{MemoryAccess, failure, identified};
 use crate::cli::memory::MemoryWriteArgs;
 use crate::failure::Failure;
 use crate::output::{DIM, GREEN, Output, styled};
-use crate::stored::{Stored, now};
+use crate::process_context::ProcessContext;
 use crate::text_input;
-use crate::world::World;
+use crate::workspace_store::{WorkspaceStore, now};
 
 pub(super) fn run(
     args: &MemoryWriteArgs,
     workspace: &Workspace,
-    world: &World,
+    process: &ProcessContext,
     output: &Output,
 ) -> Result<(), Failure> {
     let store: MemoryStore = args
@@ -31,12 +30,12 @@ pub(super) fn run(
         .parse()
         .map_err(|error| Failure::usage(format!("{error}"), "use private, shared or social"))?;
     let snapshot = workspace.snapshot();
-    let who = identified(&args.who, &snapshot, (workspace, world), output)?;
-    let author = who.user.map(|user| Arc::clone(&user.name));
+    let who = identified(&args.who, &snapshot, workspace, process, output)?;
+    let author = who.user.as_ref().map(|user| Arc::clone(&user.name));
     let note = NewNote {
         store,
         title: args.title.clone(),
-        text: text(args, world)?,
+        text: text(args, process)?,
         trust: who.trust.effective(),
         provenance: match who.user {
             Some(user) if user.trust == Trust::Full => Provenance::Owner,
@@ -47,15 +46,15 @@ pub(super) fn run(
         conversation: None,
         turn: None,
         author: author.as_deref().map(str::to_owned),
-        at: now(world),
-        random: u128::from_le_bytes(world.marker),
+        at: now(process),
+        random: u128::from_le_bytes(process.marker),
     };
-    // What is refused makes no database.
+    // A rejected note creates no database.
     note.check().map_err(failure)?;
-    let shelf = Shelf::of(Stored::open(workspace, world)?);
-    let written = shelf.wait(shelf.memory.write(note))?;
-    let event = Event { user_id: author, ..write_event(&written, now(world)) };
-    if let Some(stored) = &shelf.stored {
+    let access = MemoryAccess::of(WorkspaceStore::open(workspace, process)?);
+    let written = access.wait(access.memory.write(note))?;
+    let event = Event { user_id: author, ..write_event(&written, now(process)) };
+    if let Some(stored) = &access.stored {
         stored.wait(stored.store.add_events(&[event]))?;
     }
     if output.wants_json() {
@@ -64,18 +63,18 @@ pub(super) fn run(
             "from_outside": written.from_outside,
         }));
     }
-    output.print(&format!("{} as {}", styled(GREEN, "Kept"), written.path))?;
+    output.print(&format!("{} as {}", styled(GREEN, "Stored"), written.path))?;
     if written.from_outside {
-        output.say(&styled(DIM, "It is kept as somebody else's words, and will be shown as such."));
+        output.print_stderr(&styled(DIM, "It is stored and shown as the words of another user."));
     }
     Ok(())
 }
 
-fn text(args: &MemoryWriteArgs, world: &World) -> Result<String, Failure> {
+fn text(args: &MemoryWriteArgs, process: &ProcessContext) -> Result<String, Failure> {
     match (&args.file, args.text.as_deref()) {
-        (Some(file), _) => Ok(text_input::read(file, world)?.text.to_string()),
-        (None, Some("-")) => Ok(text_input::read(Path::new("-"), world)?.text.to_string()),
+        (Some(file), _) => Ok(text_input::read(file, process)?.text.to_string()),
+        (None, Some("-")) => Ok(text_input::read(Path::new("-"), process)?.text.to_string()),
         (None, Some(text)) => Ok(text.to_owned()),
-        (None, None) => Err(Failure::usage("there is nothing to keep", "write the text, - or --file FILE")),
+        (None, None) => Err(Failure::usage("the note is empty", "write the text, - or --file FILE")),
     }
 }

@@ -1,77 +1,75 @@
-//! `foreword schedules run`: one now, shown as a chat shows a turn.
+//! `foreword schedules run`: fires a schedule now and shows it like a turn in a chat.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_agent::feed::Progress;
-use foreword_agent::schedules::{Fired, Heard};
+use foreword_agent::background::schedules::{FiringFeed, FiringResult};
+use foreword_agent::conversation::feed::Progress;
 use foreword_core::id::{ConversationId, RunId};
-use foreword_core::schedule::Ended;
+use foreword_core::schedule::FiringEnd;
 use serde_json::json;
 
 use super::find;
 use crate::chat::interrupts::Interrupts;
-use crate::chat::one_line::{exposed, harmless};
+use crate::chat::one_line::{escape_invisible, strip_control_sequences};
 use crate::chat::show::Show;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, RED, styled};
-use crate::running::Running;
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::running_agent::RunningAgent;
 
-/// Among how many of the last firings the own one is.
-const LATEST: u32 = 100;
-/// How often a sign of life is due.
-const TICK: Duration = Duration::from_millis(250);
+/// How many recent firings are searched for this one.
+const RECENT_FIRINGS: u32 = 100;
+/// How often the wait indicator is redrawn.
+const TICK_INTERVAL: Duration = Duration::from_millis(250);
 
-pub(super) fn run(name: &str, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let running = Running::start(world)?;
+pub(super) fn run(name: &str, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    let running = RunningAgent::start(process)?;
     let config = running.workspace.snapshot().config.clone();
     let watched = find(&config, name).and_then(|_| running.wait(watch(name, &running, output)));
     running.stop();
     tell(name, &watched?, output)
 }
 
-/// A firing, and what was shown of it.
-struct Watched {
-    fired: Fired,
-    /// Whether it was said why it failed.
-    told_why: bool,
+struct WatchedFiring {
+    fired: FiringResult,
+    reason_shown: bool,
     run: Option<RunId>,
-    /// Whether somebody pressed Ctrl-C and it was left.
+    /// Whether Ctrl-C ended the wait.
     left: bool,
 }
 
-/// Fires it, and shows what is said in its conversation.
-async fn watch(name: &str, running: &Running, output: &Output) -> Result<Watched, Failure> {
+/// Fires a schedule and shows its conversation.
+async fn watch(name: &str, running: &RunningAgent, output: &Output) -> Result<WatchedFiring, Failure> {
     let mut interrupts = Interrupts::listen()
-        .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))?;
+        .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this bug"))?;
     let mut firing = running.agent.begin_fire_now(name).await?;
-    let mut heard = firing.heard.take();
+    let mut heard = firing.feed.take();
     let mut show = Show::new(output);
-    let (mut spoken, mut told_why, mut asked) = (false, false, false);
-    let mut tick = tokio::time::interval(TICK);
+    let (mut spoken, mut reason_shown, mut asked) = (false, false, false);
+    let mut tick = tokio::time::interval(TICK_INTERVAL);
     let fired = loop {
         tokio::select! {
-            // What has happened is shown before that it is over.
+            // Shows progress before the end.
             biased;
-            items = next_words(&mut heard) => {
+            items = next_progress(&mut heard) => {
                 for (seq, conversation, item) in items {
                     spoken |= matches!(*item, Progress::Text(_));
-                    told_why |= matches!(*item, Progress::TurnEnded { failure: Some(_), .. });
+                    reason_shown |= matches!(*item, Progress::TurnEnded { failure: Some(_), .. });
                     show.progress(&item, conversation.as_str(), seq);
                 }
             }
             ended = firing.ended() => break ended?,
             () = interrupts.next() => match &heard {
-                // Its turn ends then, and the firing with it, unless another process has the turn.
+                // Cancelling the turn ends the firing, unless another process runs the turn.
                 Some(heard) if !asked => {
                     asked = true;
                     running.agent.cancel(&heard.conversation);
                 }
                 _ => {
-                    show.settle();
-                    return Ok(Watched { run: firing.run.clone(), fired: firing.stop().await, told_why: true, left: true });
+                    show.finish_line();
+                    return Ok(WatchedFiring { run: firing.run.clone(), fired: firing.stop().await, reason_shown: true, left: true });
                 }
             },
             _ = tick.tick() => show.tick(),
@@ -83,12 +81,12 @@ async fn watch(name: &str, running: &Running, output: &Output) -> Result<Watched
     {
         show.progress(&Progress::Text(words), heard.conversation.as_str(), heard.from);
     }
-    show.settle();
-    Ok(Watched { fired, told_why, run: firing.run, left: false })
+    show.finish_line();
+    Ok(WatchedFiring { fired, reason_shown, run: firing.run, left: false })
 }
 
-/// What happens next where the firing speaks.
-async fn next_words(heard: &mut Option<Heard>) -> Vec<(u64, ConversationId, Arc<Progress>)> {
+/// The next progress in the firing's conversation.
+async fn next_progress(heard: &mut Option<FiringFeed>) -> Vec<(u64, ConversationId, Arc<Progress>)> {
     let Some(heard) = heard else { return std::future::pending().await };
     let batch = heard.feed.read(heard.from).await;
     let items = (heard.from..).zip(batch.items);
@@ -97,16 +95,16 @@ async fn next_words(heard: &mut Option<Heard>) -> Vec<(u64, ConversationId, Arc<
     items
 }
 
-/// What was answered where nothing was heard of it: by another process.
-async fn answer(name: &str, fired: &Fired, running: &Running) -> Result<Option<String>, Failure> {
-    let firings = running.store.firings(name, LATEST).await?;
+/// The answer of a turn that another process ran.
+async fn answer(name: &str, fired: &FiringResult, running: &RunningAgent) -> Result<Option<String>, Failure> {
+    let firings = running.store.firings(name, RECENT_FIRINGS).await?;
     let own = firings.into_iter().find(|firing| firing.due_at == fired.due_at);
-    let Some(message) = own.and_then(|firing| firing.place.message) else { return Ok(None) };
+    let Some(message) = own.and_then(|firing| firing.links.message) else { return Ok(None) };
     let answer = running.store.answer_to(&message).await?;
     Ok(answer.map(|answer| answer.text).filter(|text| !text.is_empty()))
 }
 
-fn tell(name: &str, watched: &Watched, output: &Output) -> Result<ExitCode, Failure> {
+fn tell(name: &str, watched: &WatchedFiring, output: &Output) -> Result<ExitCode, Failure> {
     let fired = &watched.fired;
     if output.wants_json() {
         let end = &fired.end;
@@ -118,39 +116,38 @@ fn tell(name: &str, watched: &Watched, output: &Output) -> Result<ExitCode, Fail
     }
     if !output.wants_json() {
         if let Some(words) = &fired.output {
-            output.exactly(&format!("{}\n", harmless(words.trim_end_matches('\n'))))?;
+            output.print_exact(&format!("{}\n", strip_control_sequences(words.trim_end_matches('\n'))))?;
         }
         if watched.left {
-            output.say(&interrupted(watched.run.as_ref()));
+            output.print_stderr(&interrupted(watched.run.as_ref()));
         } else if let Some(run) = &watched.run {
-            output.say(&styled(DIM, format!("run {run}: `foreword workflows status {run}` shows it")));
+            output.print_stderr(&styled(DIM, format!("run {run}: see `foreword workflows status {run}`")));
         }
     }
     match &fired.end {
-        Ended::Failed { error } => {
-            if !output.wants_json() && !watched.told_why {
-                output.say(&format!("{} {}", styled(RED, "error:"), exposed(error)));
+        FiringEnd::Failed { error } => {
+            if !output.wants_json() && !watched.reason_shown {
+                output.print_stderr(&format!("{} {}", styled(RED, "error:"), escape_invisible(error)));
             }
             Ok(ExitCode::from(1))
         }
-        Ended::Skipped { note } | Ended::Done { note: Some(note) } => {
+        FiringEnd::Skipped { note } | FiringEnd::Done { note: Some(note) } => {
             if !output.wants_json() {
-                output.say(&styled(DIM, exposed(note)));
+                output.print_stderr(&styled(DIM, escape_invisible(note)));
             }
             Ok(ExitCode::SUCCESS)
         }
-        Ended::Done { note: None } => Ok(ExitCode::SUCCESS),
+        FiringEnd::Done { note: None } => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// What becomes of a firing that was left.
+/// Explains what happens to a firing that is no longer watched.
 fn interrupted(run: Option<&RunId>) -> String {
     match run {
         Some(run) => format!(
-            "interrupted: the workflow is stopped where it is; `foreword workflows resume {run}` goes on with it, half a \
+            "interrupted: the workflow stopped at its current step; resume it with `foreword workflows resume {run}`, half a \
              minute from now"
         ),
-        None => "interrupted: the firing is stopped; a turn it has begun is not lost and is gone on with"
-            .to_owned(),
+        None => "interrupted: the firing stopped; a turn that has started will be resumed".to_owned(),
     }
 }

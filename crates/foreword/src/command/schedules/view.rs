@@ -1,36 +1,38 @@
-//! A schedule as it is shown: what the configuration says of it, and what the store knows.
+//! A schedule for display: its configuration and its stored state.
 
-use foreword_agent::schedules::ScheduleView;
+use foreword_agent::background::schedules::ScheduleView;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::untrusted::display_line;
 use foreword_store::schedules::Firing;
-use foreword_workspace::config::schedules::Action;
+use foreword_workspace::config::schedules::ScheduleAction;
 use foreword_workspace::config::{Config, Schedule};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{DIM, YELLOW, styled};
-use crate::stored::{Stored, now, runtime};
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::{WorkspaceStore, now, runtime};
 
-/// The most characters of a prompt on a line.
-const LINE: usize = 80;
+const MAX_PROMPT_CHARS: usize = 80;
 
-/// A schedule as it is shown.
 pub(super) struct View {
     pub(super) stands: ScheduleView,
     now: Timestamp,
 }
 
 impl View {
-    /// All that are configured.
-    pub(super) fn all(config: &Config, stored: Option<&Stored>, world: &World) -> Result<Vec<Self>, Failure> {
+    /// All configured schedules.
+    pub(super) fn all(
+        config: &Config,
+        stored: Option<&WorkspaceStore>,
+        process: &ProcessContext,
+    ) -> Result<Vec<Self>, Failure> {
         let all = match stored {
-            Some(stored) => stored.wait(ScheduleView::all(config, Some(&stored.store), &world.now))?,
-            None => runtime()?.block_on(ScheduleView::all(config, None, &world.now))?,
+            Some(stored) => stored.wait(ScheduleView::all(config, Some(&stored.store), &process.now))?,
+            None => runtime()?.block_on(ScheduleView::all(config, None, &process.now))?,
         };
-        let now = now(world);
+        let now = now(process);
         Ok(all.into_iter().map(|stands| Self { stands, now }).collect())
     }
 
@@ -39,7 +41,7 @@ impl View {
         if self.stands.schedule.time_zone.is_some() { name.to_owned() } else { styled(DIM, name) }
     }
 
-    pub(super) fn next_in_words(&self) -> String {
+    pub(super) fn next_text(&self) -> String {
         match self.stands.next {
             _ if !self.stands.schedule.enabled => styled(DIM, "disabled"),
             None => styled(DIM, "never"),
@@ -50,19 +52,19 @@ impl View {
         }
     }
 
-    pub(super) fn action_in_words(&self) -> String {
+    pub(super) fn action_text(&self) -> String {
         match &self.stands.schedule.action {
-            Action::Prompt(text) => format!("says `{}`", display_line(text, LINE)),
-            Action::Heartbeat => "says what HEARTBEAT.md says".to_owned(),
-            Action::Workflow { name, parameters } if parameters.is_empty() => {
+            ScheduleAction::Prompt(text) => format!("says `{}`", display_line(text, MAX_PROMPT_CHARS)),
+            ScheduleAction::Heartbeat => "sends HEARTBEAT.md".to_owned(),
+            ScheduleAction::Workflow { name, parameters } if parameters.is_empty() => {
                 format!("runs workflow `{name}`")
             }
-            Action::Workflow { name, parameters } => {
-                let given = display_line(&json!(parameters).to_string(), LINE);
+            ScheduleAction::Workflow { name, parameters } => {
+                let given = display_line(&json!(parameters).to_string(), MAX_PROMPT_CHARS);
                 format!("runs workflow `{name}` with {given}")
             }
-            Action::Tick => "answers the inbox, or gives the agent time of its own".to_owned(),
-            Action::Compact => "summarises conversations that have grown long".to_owned(),
+            ScheduleAction::Tick => "answers the inbox, or runs a turn of the agent's own".to_owned(),
+            ScheduleAction::Compact => "compacts long conversations".to_owned(),
         }
     }
 
@@ -84,13 +86,13 @@ impl View {
     }
 }
 
-/// The time zone of a schedule; the machine's, if it names none.
-pub(super) fn zone(schedule: Option<&Schedule>, world: &World) -> TimeZone {
-    let machine = world.now.time_zone();
+/// The time zone of a schedule, by default the machine's.
+pub(super) fn zone(schedule: Option<&Schedule>, process: &ProcessContext) -> TimeZone {
+    let machine = process.now.time_zone();
     schedule.map_or(machine, |schedule| schedule.zone(machine)).clone()
 }
 
-/// A time as clocks in `zone` show it.
+/// A time in `zone`.
 pub(super) fn local(at: Timestamp, zone: &TimeZone) -> String {
     jiff::Timestamp::from(at).to_zoned(zone.clone()).strftime("%a %Y-%m-%d %H:%M").to_string()
 }
@@ -104,8 +106,8 @@ pub(super) fn firing_json(firing: &Firing) -> Value {
         "outcome": firing.outcome,
         "error": firing.error,
         "note": firing.note,
-        "conversation": firing.place.conversation,
-        "message": firing.place.message,
-        "run": firing.place.run,
+        "conversation": firing.links.conversation,
+        "message": firing.links.message,
+        "run": firing.links.run,
     })
 }

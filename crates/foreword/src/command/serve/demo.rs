@@ -1,10 +1,10 @@
-//! `foreword serve --demo`: a household to try things in, with the offline model, no key and no network. What it stores is in
-//! its own folder, whatever the environment says; without `-w` the folder goes when the server does. It makes a
-//! history for itself as soon as it has printed the link to the page.
+//! `foreword serve --demo`: a sample workspace with the offline model, without keys or network. Data is stored in its
+//! own folder, whatever the environment says; without `-w` the folder is removed at exit. The history is created after
+//! the link to the page is printed.
 
+mod driver;
 pub(super) mod history;
-mod house;
-mod scenes;
+mod sample_conversations;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,41 +13,39 @@ use std::sync::Arc;
 use super::super::init;
 use super::serve;
 use crate::cli::serve::ServeArgs;
-use crate::demo_files::HOUSEHOLD;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, styled};
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_files::DEMO_FILES;
 
-pub(super) fn run(args: &ServeArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    // Gone at the end, however it ends.
-    let place = match world.named_workspace() {
-        Some(folder) => Place::Named(folder),
-        None => Place::Temporary(Temporary::make(world)?),
+pub(super) fn run(args: &ServeArgs, process: &ProcessContext, output: &Output) -> Result<ExitCode, Failure> {
+    // The temporary folder is removed on every exit path.
+    let place = match process.named_workspace() {
+        Some(folder) => WorkspaceDir::Named(folder),
+        None => WorkspaceDir::Temporary(Temporary::make(process)?),
     };
     let folder = place.folder();
-    init::make(folder, HOUSEHOLD, "leave out --demo to serve what is there, or name another directory")?;
-    let world = world.elsewhere(folder);
-    let workspace = Arc::new(world.open()?);
-    let mut introduction =
-        vec![format!("{} {}", styled(BOLD, "a workspace to try things in:"), folder.display())];
-    if matches!(place, Place::Temporary(_)) {
-        introduction.push(styled(DIM, "it is removed when this stops; with `-w DIR` it stays"));
+    init::make(folder, DEMO_FILES, "omit --demo to serve the existing workspace, or name another directory")?;
+    let process = process.elsewhere(folder);
+    let workspace = Arc::new(process.open()?);
+    let mut introduction = vec![format!("{} {}", styled(BOLD, "demo workspace:"), folder.display())];
+    if matches!(place, WorkspaceDir::Temporary(_)) {
+        introduction.push(styled(DIM, "it is removed on exit; use `-w DIR` to keep it"));
     }
     let flag = format!("-w {}", folder.display());
     introduction.push(format!(
-        "alice is the owner, bob is close, carol is known. In another terminal:\n  foreword {flag} chat\n  \
+        "alice has trust full (the owner), bob inner, carol familiar. In another terminal:\n  foreword {flag} chat\n  \
          foreword {flag} explain --user bob --situation group\n  foreword {flag} token create --user bob"
     ));
-    serve(args, workspace, &introduction, &world, output)
+    serve(args, workspace, &introduction, &process, output)
 }
 
-/// Where the workspace is.
-enum Place {
+enum WorkspaceDir {
     Named(PathBuf),
     Temporary(Temporary),
 }
 
-impl Place {
+impl WorkspaceDir {
     fn folder(&self) -> &Path {
         match self {
             Self::Named(folder) | Self::Temporary(Temporary(folder)) => folder,
@@ -55,13 +53,13 @@ impl Place {
     }
 }
 
-/// A folder of this run alone, which goes when this does.
+/// A temporary folder that is removed on drop.
 struct Temporary(PathBuf);
 
 impl Temporary {
-    /// One that nobody could have put there before, and nobody else can look into.
-    fn make(world: &World) -> Result<Self, Failure> {
-        let name = u128::from_le_bytes(world.marker);
+    /// Has a random name and is accessible to the owner only.
+    fn make(process: &ProcessContext) -> Result<Self, Failure> {
+        let name = u128::from_le_bytes(process.marker);
         let folder = std::env::temp_dir().join(format!("foreword-demo-{name:032x}"));
         let mut builder = std::fs::DirBuilder::new();
         #[cfg(unix)]
@@ -73,7 +71,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What can't be removed is left to whoever tidies up temporary files.
+        // A folder that can't be removed is left to the system's cleanup of temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

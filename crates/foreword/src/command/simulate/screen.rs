@@ -1,15 +1,14 @@
-//! What people read of a simulation: a table for each model, where the money goes, and how the cost of a turn grows.
+//! Formats a simulation for a terminal: a table per model, the cost breakdown, and the cost per turn over time.
 
-use foreword_agent::simulation::{Compared, Simulation, Wish};
-use foreword_core::simulate::{Simulated, Way};
+use foreword_agent::reports::simulation::{Compared, Simulation, Wish};
+use foreword_core::simulate::{SendStrategy, Simulated};
 use foreword_prompt::text::with_thousands;
 
 use crate::output::sparkline::sparkline;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, CYAN, DIM, GREEN, YELLOW, counted, styled};
 
-/// How long a line of prose is.
-const WIDTH: usize = 100;
+const MAX_WIDTH: usize = 100;
 
 pub(super) fn text(simulation: &Simulation) -> String {
     let Simulation { wish, bills, assumed } = simulation;
@@ -24,12 +23,12 @@ pub(super) fn text(simulation: &Simulation) -> String {
     parts.join("\n\n")
 }
 
-/// A sentence in lines that a terminal takes, the first one marked.
+/// A sentence wrapped to lines, with a marker on the first one.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let last = lines.len() - 1;
-        if !lines[last].is_empty() && lines[last].chars().count() + word.chars().count() >= WIDTH {
+        if !lines[last].is_empty() && lines[last].chars().count() + word.chars().count() >= MAX_WIDTH {
             lines.push(word.to_owned());
         } else {
             let space = if lines[last].is_empty() { "" } else { " " };
@@ -43,9 +42,9 @@ fn wrapped(text: &str) -> Vec<String> {
 
 fn heading(wish: &Wish, compared: &Compared) -> String {
     let (occasion, scenario) = (&compared.built.occasion, &compared.scenario);
-    let who = occasion.user.as_deref().unwrap_or("somebody unknown");
+    let who = occasion.user.as_deref().unwrap_or("unknown user");
     let channel = occasion.channel.as_ref().map_or("nowhere", |channel| channel.as_str());
-    let nights = wish.night_every.map(|every| format!(", a night every {every} turns"));
+    let nights = wish.night_every.map(|every| format!(", a pause of eight hours every {every} turns"));
     let edits = wish.edit_every.map(|every| format!(", a file edited every {every} turns"));
     let tools = match scenario.tool_rounds {
         0 => "no tools".to_owned(),
@@ -64,7 +63,7 @@ fn heading(wish: &Wish, compared: &Compared) -> String {
         styled(
             DIM,
             format!(
-                "{}, {} apart{}{}; each {} tokens asked, {} answered, {tools}",
+                "{}, {} apart{}{}; each message {} tokens, answer {} tokens, {tools}",
                 counted(scenario.turns as u64, "turn"),
                 wish.pause_text,
                 nights.unwrap_or_default(),
@@ -108,7 +107,7 @@ fn ratio(compared: &Compared, simulated: &Simulated) -> String {
     times.map_or_else(|| "–".to_owned(), |times| format!("{times:.2} ×"))
 }
 
-/// A count that fits a column: 1,234, 567k or 8.90M.
+/// A short count: 1,234, 567k or 8.90M.
 fn short(tokens: u64) -> String {
     match tokens {
         0..100_000 => with_thousands(usize::try_from(tokens).unwrap_or(usize::MAX)),
@@ -137,7 +136,7 @@ fn money(compared: &Compared) -> String {
 }
 
 fn curves(compared: &Compared) -> String {
-    let curves: Vec<(Way, Vec<f64>)> =
+    let curves: Vec<(SendStrategy, Vec<f64>)> =
         compared.ways.iter().map(|(way, _, simulated)| (*way, Compared::curve(simulated))).collect();
     let highest = curves.iter().flat_map(|(_, curve)| curve).copied().fold(0.0, f64::max);
     let mut table = Table::new(&[("COST OF A TURN", Align::Left), ("FIRST TO LAST", Align::Left)]);
@@ -147,10 +146,10 @@ fn curves(compared: &Compared) -> String {
     table.render()
 }
 
-fn colour(way: Way) -> anstyle::Style {
+fn colour(way: SendStrategy) -> anstyle::Style {
     match way {
-        Way::FreezeThenAppend => GREEN,
-        Way::RebuildEachTurn => YELLOW,
-        Way::InjectEverything => CYAN,
+        SendStrategy::FreezeThenAppend => GREEN,
+        SendStrategy::RebuildEachTurn => YELLOW,
+        SendStrategy::InjectEverything => CYAN,
     }
 }

@@ -1,4 +1,4 @@
-//! Which tokens there are. Never what they are, nor their hashes.
+//! Lists tokens, without the tokens themselves or their hashes.
 
 use foreword_core::api_token::{ProxyMode, TokenLimits};
 use foreword_core::timestamp::Timestamp;
@@ -8,22 +8,21 @@ use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
 use serde_json::{Value, json};
 
-use super::{token_json, words};
+use super::{scope_names, token_json};
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, styled, when};
-use crate::stored::{Stored, now};
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::{WorkspaceStore, now};
 
-/// The most characters of a name that are shown.
-const NAME: usize = 40;
+const MAX_NAME_CHARS: usize = 40;
 
-pub(super) fn run(workspace: &Workspace, world: &World, output: &Output) -> Result<(), Failure> {
-    let tokens = match Stored::open_existing(workspace, world)? {
+pub(super) fn run(workspace: &Workspace, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+    let tokens = match WorkspaceStore::open_existing(workspace, process)? {
         Some(stored) => stored.wait(stored.store.tokens())?,
         None => Vec::new(),
     };
-    let now = now(world);
+    let now = now(process);
     if output.wants_json() {
         let tokens: Vec<Value> = tokens
             .iter()
@@ -36,7 +35,7 @@ pub(super) fn run(workspace: &Workspace, world: &World, output: &Output) -> Resu
         return output.json(&json!({ "tokens": tokens }));
     }
     if tokens.is_empty() {
-        output.say("There is no token yet: `foreword token create` makes one.");
+        output.print_stderr("No tokens yet: create one with `foreword token create`.");
         return Ok(());
     }
     output.print(&table(&tokens, &workspace.snapshot().config, now).render())
@@ -48,13 +47,13 @@ fn table(tokens: &[ApiToken], config: &Config, now: Timestamp) -> Table {
     let mut table = Table::new(&names.map(|name| (name, Align::Left)));
     for token in tokens {
         let known = config.user(&token.user).is_some();
-        let user = display_line(&token.user, NAME);
+        let user = display_line(&token.user, MAX_NAME_CHARS);
         let validity = token.validity;
         table.row(vec![
             styled(DIM, &token.id),
-            styled(BOLD, display_line(&token.name, NAME)),
+            styled(BOLD, display_line(&token.name, MAX_NAME_CHARS)),
             if known { user } else { format!("{user} {}", styled(YELLOW, "(unknown)")) },
-            words(token).join(","),
+            scope_names(token).join(","),
             token.mode.map_or("-", ProxyMode::as_str).to_owned(),
             limits(&token.limits),
             when(token.created_at),
@@ -69,7 +68,7 @@ fn table(tokens: &[ApiToken], config: &Config, now: Timestamp) -> Table {
     table
 }
 
-/// What holds for this token and not for all, in the words of `foreword token create`.
+/// The token's own limits, as options of `foreword token create`.
 fn limits(limits: &TokenLimits) -> String {
     let parts = [
         limits.requests_per_minute.map(|requests| format!("{requests} requests/min")),
@@ -83,7 +82,7 @@ fn limits(limits: &TokenLimits) -> String {
     if said.is_empty() { "-".to_owned() } else { said.join(", ") }
 }
 
-/// Whether a token opens anything, and why not.
+/// Whether a token is valid, and if not, why.
 fn state(token: &ApiToken, now: Timestamp) -> &'static str {
     match token.validity.revoked_at {
         Some(_) => "revoked",

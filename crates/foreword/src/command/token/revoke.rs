@@ -1,4 +1,4 @@
-//! Makes a token useless, whichever process it is shown to next.
+//! Revokes a token for all processes.
 
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::untrusted::display_line;
@@ -9,13 +9,18 @@ use serde_json::json;
 use super::token_json;
 use crate::failure::Failure;
 use crate::output::{BOLD, Output, styled, when};
-use crate::stored::{Stored, now};
-use crate::world::World;
+use crate::process_context::ProcessContext;
+use crate::workspace_store::{WorkspaceStore, now};
 
 const HELP: &str = "see `foreword token list`";
 
-pub(super) fn run(named: &str, workspace: &Workspace, world: &World, output: &Output) -> Result<(), Failure> {
-    let stored = Stored::open_existing(workspace, world)?;
+pub(super) fn run(
+    named: &str,
+    workspace: &Workspace,
+    process: &ProcessContext,
+    output: &Output,
+) -> Result<(), Failure> {
+    let stored = WorkspaceStore::open_existing(workspace, process)?;
     let tokens = match &stored {
         Some(stored) => stored.wait(stored.store.tokens())?,
         None => Vec::new(),
@@ -23,7 +28,7 @@ pub(super) fn run(named: &str, workspace: &Workspace, world: &World, output: &Ou
     let token = find(named, &tokens)?;
     let Some(stored) = stored else { return Err(unknown(named, &tokens)) };
     let before = token.validity.revoked_at;
-    let token = stored.wait(stored.store.revoke_token(&token.id, now(world)))?;
+    let token = stored.wait(stored.store.revoke_token(&token.id, now(process)))?;
     if output.wants_json() {
         let mut out = token_json(&token);
         out["was_revoked_before"] = json!(before.is_some());
@@ -32,15 +37,13 @@ pub(super) fn run(named: &str, workspace: &Workspace, world: &World, output: &Ou
     let name = styled(BOLD, display_line(&token.name, 80));
     match before {
         Some(at) => {
-            output.print(&format!("Token {name} ({}) was revoked already, at {}.", token.id, when(at)))
+            output.print(&format!("Token {name} ({}) was already revoked at {}.", token.id, when(at)))
         }
-        None => {
-            output.print(&format!("Token {name} ({}) of {} opens nothing any more.", token.id, token.user))
-        }
+        None => output.print(&format!("Revoked token {name} ({}) of {}.", token.id, token.user)),
     }
 }
 
-/// The token with that id, or the only one of that name: of several, the only one that was not revoked.
+/// The token with that id or name. If several have the name, the only one that is not revoked.
 fn find<'a>(named: &str, tokens: &'a [ApiToken]) -> Result<&'a ApiToken, Failure> {
     if let Some(token) = tokens.iter().find(|token| token.id.as_str() == named) {
         return Ok(token);
@@ -55,16 +58,16 @@ fn find<'a>(named: &str, tokens: &'a [ApiToken]) -> Result<&'a ApiToken, Failure
             let ids: Vec<&str> = several.iter().map(|token| token.id.as_str()).collect();
             let name = display_line(named, 80);
             let message = format!("{} tokens are called `{name}`", several.len());
-            Err(Failure::usage(message, format!("say which by its id: {}", ids.join(", "))))
+            Err(Failure::usage(message, format!("use one of the ids: {}", ids.join(", "))))
         }
     }
 }
 
 fn unknown(named: &str, tokens: &[ApiToken]) -> Failure {
-    // Whoever gives the token itself is not to see it again on a screen.
+    // If the argument is the token itself, don't print it.
     if named.starts_with(foreword_server::auth::credential::PREFIX) {
         return Failure::usage(
-            "that is a token itself: it is revoked by its id or its name",
+            "this is a token: revoke it by its id or name",
             format!("{HELP}, and don't leave tokens in your shell's history"),
         );
     }
@@ -73,5 +76,5 @@ fn unknown(named: &str, tokens: &[ApiToken]) -> Failure {
         Some(near) => format!("did you mean `{near}`?"),
         None => HELP.to_owned(),
     };
-    Failure::failed(format!("there is no token `{}`", display_line(named, 80)), help)
+    Failure::failed(format!("unknown token `{}`", display_line(named, 80)), help)
 }

@@ -1,57 +1,56 @@
-//! A run as it goes, on standard error: each step, the words of its answer as they come, and what tools it called.
+//! Shows a run on standard error: its steps, the streamed answers, and the tool calls.
 
 use std::future::Future;
 use std::io::Write as _;
 
 use foreword_agent::agent::Agent;
+use foreword_agent::background::workflows::{RunEnd, RunProgress, StepKind, conversation_of};
+use foreword_agent::conversation::feed::{Feed, Progress};
 use foreword_agent::error::AgentError;
-use foreword_agent::feed::{Feed, Progress};
-use foreword_agent::workflows::{RunEnd, RunProgress, StepKind, conversation_of};
 use foreword_core::id::{ConversationId, RunId};
 use tokio::sync::broadcast;
 
 use crate::chat::interrupts::Interrupts;
-use crate::chat::one_line::{call, exposed, fitted, harmless, result, width};
+use crate::chat::one_line::{call, escape_invisible, fitted, result, strip_control_sequences, width};
 use crate::failure::{Failure, at_terminal};
 use crate::output::{BOLD, DIM, Output, YELLOW, styled};
 
-/// What became of a run that was watched.
-pub(super) enum Seen {
-    /// It ended.
+/// How watching a run ended.
+pub(super) enum WatchResult {
     Ended(RunEnd),
-    /// Somebody pressed Ctrl-C while a tool was at work.
+    /// Ctrl-C during a tool call.
     Left,
 }
 
-/// Does `work`, the run `run`, and shows how it goes.
+/// Awaits `work` and shows the progress of run `run`.
 pub(super) async fn watched(
     agent: &Agent,
     run: &RunId,
     output: &Output,
     work: impl Future<Output = Result<RunEnd, AgentError>>,
-) -> Result<Seen, Failure> {
+) -> Result<WatchResult, Failure> {
     let bad_name = |error| Failure::usage(format!("{error}"), "see `foreword workflows runs`");
     let conversation = conversation_of(run).map_err(bad_name)?;
     let mut interrupts = Interrupts::listen()
         .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "try again"))?;
-    let mut told = agent.watch_workflows();
-    let mut show = Watch { run, output, words: None, is_prompt: false, mid_line: false };
+    let mut steps = agent.watch_workflows();
+    let mut show = Watch { run, output, feed: None, is_prompt: false, mid_line: false };
     let mut work = std::pin::pin!(work);
     loop {
         tokio::select! {
             biased;
-            step = told.recv() => show.step(step, agent, &conversation),
-            batch = next_words(show.words.clone()) => show.words(batch),
+            step = steps.recv() => show.step(step, agent, &conversation),
+            (items, next) = next_progress(show.feed.clone()) => show.progress(items, next),
             end = &mut work => {
-                while let Ok(step) = told.try_recv() {
+                while let Ok(step) = steps.try_recv() {
                     show.step(Ok(step), agent, &conversation);
                 }
-                show.settle();
-                return Ok(Seen::Ended(end?));
+                show.finish_line();
+                return Ok(WatchResult::Ended(end?));
             }
             () = interrupts.next() => {
                 if !show.is_prompt {
-                    return Ok(Seen::Left);
+                    return Ok(WatchResult::Left);
                 }
                 agent.cancel(&conversation);
             }
@@ -59,9 +58,9 @@ pub(super) async fn watched(
     }
 }
 
-/// What happens next in the feed: what it is, and where to go on reading.
-async fn next_words(words: Option<(Feed, u64)>) -> (Vec<std::sync::Arc<Progress>>, u64) {
-    match words {
+/// The next progress in the feed, and the position to continue from.
+async fn next_progress(feed: Option<(Feed, u64)>) -> (Vec<std::sync::Arc<Progress>>, u64) {
+    match feed {
         Some((feed, from)) => {
             let batch = feed.read(from).await;
             (batch.items, batch.next)
@@ -73,9 +72,9 @@ async fn next_words(words: Option<(Feed, u64)>) -> (Vec<std::sync::Arc<Progress>
 struct Watch<'a> {
     run: &'a RunId,
     output: &'a Output,
-    /// The feed of the run's conversation, and where to read on.
-    words: Option<(Feed, u64)>,
-    /// Whether the step under way asks the model.
+    /// The feed of the run's conversation, and the position to continue from.
+    feed: Option<(Feed, u64)>,
+    /// Whether the current step calls the model.
     is_prompt: bool,
     mid_line: bool,
 }
@@ -89,26 +88,26 @@ impl Watch<'_> {
     ) {
         match step {
             Ok(RunProgress::StepStarted { run, number, of, name, kind }) if run == *self.run => {
-                self.settle();
+                self.finish_line();
                 self.is_prompt = kind == StepKind::Prompt;
                 let kind = match kind {
                     StepKind::Prompt => "prompt".to_owned(),
-                    StepKind::Tool(tool) => format!("tool {}", exposed(&tool)),
+                    StepKind::Tool(tool) => format!("tool {}", escape_invisible(&tool)),
                 };
                 self.say(&format!("{} {}", styled(BOLD, format!("{number}/{of} {name}")), styled(DIM, kind)));
                 let feed = agent.feed(conversation);
-                // A conversation that has rested for a while begins a new feed.
-                let from = self.words.as_ref().map_or(0, |(_, from)| *from);
+                // A conversation that was idle for a while starts a new feed.
+                let from = self.feed.as_ref().map_or(0, |(_, from)| *from);
                 let from = if feed.next() < from { 0 } else { from };
-                self.words = Some((feed, from));
+                self.feed = Some((feed, from));
             }
             Ok(RunProgress::StepEnded { run, result: ended, .. }) if run == *self.run => {
-                self.settle();
+                self.finish_line();
                 match ended {
                     Err(error) => {
                         let line = format!(
                             "  failed: {}",
-                            fitted(&exposed(at_terminal(&error)), width().saturating_sub(10))
+                            fitted(&escape_invisible(at_terminal(&error)), width().saturating_sub(10))
                         );
                         self.say(&styled(YELLOW, line));
                     }
@@ -123,36 +122,39 @@ impl Watch<'_> {
         }
     }
 
-    fn words(&mut self, (items, next): (Vec<std::sync::Arc<Progress>>, u64)) {
-        if let Some((_, from)) = &mut self.words {
+    fn progress(&mut self, items: Vec<std::sync::Arc<Progress>>, next: u64) {
+        if let Some((_, from)) = &mut self.feed {
             *from = next;
         }
         for item in items {
             match &*item {
-                Progress::Text(words) => self.write(&harmless(words)),
+                Progress::Text(words) => self.write(&strip_control_sequences(words)),
                 Progress::ToolCall { tool, arguments, .. } => {
                     let arguments = arguments.as_object().cloned().unwrap_or_default();
                     let line = fitted(&call(tool, &arguments), width().saturating_sub(4));
-                    self.aside(&styled(DIM, format!("  → {line}")));
+                    self.status_line(&styled(DIM, format!("  → {line}")));
                 }
                 Progress::ToolResult { tool, content, is_error: true, .. } => {
-                    let line = format!("  → {} failed: {}", exposed(tool), result(content, width() / 2));
-                    self.aside(&styled(YELLOW, line));
+                    let line =
+                        format!("  → {} failed: {}", escape_invisible(tool), result(content, width() / 2));
+                    self.status_line(&styled(YELLOW, line));
                 }
-                Progress::Status(status) => self.aside(&styled(YELLOW, format!("  {}", exposed(status)))),
+                Progress::Status(status) => {
+                    self.status_line(&styled(YELLOW, format!("  {}", escape_invisible(status))))
+                }
                 _ => {}
             }
         }
     }
 
-    fn aside(&mut self, line: &str) {
-        self.settle();
+    fn status_line(&mut self, line: &str) {
+        self.finish_line();
         self.say(line);
     }
 
     fn say(&self, line: &str) {
         if !self.output.wants_json() {
-            self.output.say(line);
+            self.output.print_stderr(line);
         }
     }
 
@@ -161,14 +163,14 @@ impl Watch<'_> {
             return;
         }
         let mut out = anstream::stderr().lock();
-        // Nobody to tell when standard error is gone.
+        // If standard error is closed, the text can't be shown anywhere.
         let _ = out.write_all(words.as_bytes()).and_then(|()| out.flush());
         self.mid_line = !words.ends_with('\n');
     }
 
-    fn settle(&mut self) {
+    fn finish_line(&mut self) {
         if std::mem::take(&mut self.mid_line) {
-            self.output.say("");
+            self.output.print_stderr("");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Blocks of a Markdown page that show a session: their commands, the output shown, and the comments before them.
+//! Parses the console blocks of a Markdown page: their commands, the output shown, and the comments before them.
 
 use std::ops::Range;
 
-/// What is to be done with a block.
+/// How a block is handled.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Run,
-    /// For this reason.
+    /// The reason.
     NotRun(String),
     /// By another test.
     Recorded,
@@ -31,7 +31,7 @@ pub(super) struct Command {
     pub(super) expected: Vec<String>,
     /// The lines of the page that show its output, from 0.
     pub(super) output_lines: Range<usize>,
-    /// It runs until it prints this.
+    /// The command runs until it prints this.
     pub(super) until: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl Block {
     }
 }
 
-/// The comments directly before a line, the first first.
+/// The comments directly before a line, in order.
 fn comments_before(lines: &[&str], line: usize) -> Vec<String> {
     let mut comments = Vec::new();
     let mut end = line;
@@ -95,14 +95,14 @@ fn comments_before(lines: &[&str], line: usize) -> Vec<String> {
 }
 
 fn commands(lines: &[&str], range: Range<usize>, indent: usize) -> Vec<Command> {
-    let shown = |at: usize| lines[at].get(indent..).unwrap_or_default();
+    let line_at = |at: usize| lines[at].get(indent..).unwrap_or_default();
     let mut commands: Vec<Command> = Vec::new();
     let mut at = range.start;
     while at < range.end {
-        let Some(text) = shown(at).strip_prefix("$ ") else {
+        let Some(text) = line_at(at).strip_prefix("$ ") else {
             let last =
                 commands.last_mut().unwrap_or_else(|| panic!("line {}: output without a command", at + 1));
-            last.expected.push(shown(at).to_owned());
+            last.expected.push(line_at(at).to_owned());
             at += 1;
             last.output_lines.end = at;
             continue;
@@ -110,14 +110,14 @@ fn commands(lines: &[&str], range: Range<usize>, indent: usize) -> Vec<Command> 
         let (line, mut text) = (at + 1, text.to_owned());
         at += 1;
         while text.ends_with('\\') {
-            text = format!("{text}\n{}", shown(at));
+            text = format!("{text}\n{}", line_at(at));
             at += 1;
         }
         let output_lines = at..at;
         commands.push(Command { line, indent, text, expected: Vec::new(), output_lines, until: None });
     }
     for command in &mut commands {
-        // An empty line in front of the next command is no output.
+        // An empty line before the next command is not output.
         while command.expected.last().is_some_and(|line| line.trim().is_empty()) {
             command.expected.pop();
             command.output_lines.end -= 1;

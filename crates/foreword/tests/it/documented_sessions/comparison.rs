@@ -1,4 +1,4 @@
-//! Whether output is what a page shows, but for what differs each time: times, ids, ports, durations, and sizes of files.
+//! Compares output with a page, ignoring times, ids, ports, durations and file sizes.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use regex::Regex;
 
 const ANY: char = '…';
 
-/// What differs each time, and what stands for it.
+/// Values that vary between runs, and their placeholders.
 static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\b,?", "<day>"),
@@ -39,7 +39,7 @@ fn masked(line: &str) -> String {
     line.trim().replace("<bar> ", "").replace(" <bar>", "")
 }
 
-/// Whether a page that shows `expected` is right about `actual`.
+/// Whether a page that shows `expected` matches `actual`.
 pub(super) fn matches(expected: &[String], actual: &[String]) -> bool {
     match expected.split_first() {
         None => actual.iter().all(|line| line.trim().is_empty()),
@@ -74,13 +74,12 @@ fn line_matches(expected: &str, actual: &str) -> bool {
 fn same_words(expected: &str, actual: &str) -> bool {
     let (expected, actual): (Vec<&str>, Vec<&str>) =
         (expected.split(' ').collect(), actual.split(' ').collect());
-    let same = |(one, other): (&&str, &&str)| one == other || nearly_the_same(one, other);
+    let same = |(one, other): (&&str, &&str)| one == other || is_close(one, other);
     expected.len() == actual.len() && expected.iter().zip(&actual).all(same)
 }
 
-/// Whether two words are numbers that differ by no more than the day does: a prompt says which day it is, and `Wednesday` is
-/// longer than `Monday`.
-fn nearly_the_same(one: &str, other: &str) -> bool {
+/// Whether two words are numbers with a small difference: a prompt contains the weekday, whose length varies.
+fn is_close(one: &str, other: &str) -> bool {
     static NUMBER: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^([^\d]*)(\d[\d,]*(?:\.\d+)?)([^\d]*)$").unwrap());
     let (Some(one), Some(other)) = (NUMBER.captures(one), NUMBER.captures(other)) else { return false };
@@ -92,7 +91,7 @@ fn nearly_the_same(one: &str, other: &str) -> bool {
     apart <= 0.02 * larger || (apart <= 2.0 && larger >= 40.0)
 }
 
-/// What the page should show instead: the same choice of lines, as they are now.
+/// The page's new text: the same selection of lines, from `actual`.
 pub(super) fn updated(expected: &[String], actual: &[String]) -> Vec<String> {
     if !expected.iter().any(|line| line.trim() == "…") {
         return actual.to_vec();
@@ -105,7 +104,8 @@ pub(super) fn updated(expected: &[String], actual: &[String]) -> Vec<String> {
             continue;
         }
         let candidates = actual.iter().enumerate().skip(from);
-        let Some((at, found)) = candidates.max_by_key(|(at, other)| (likeness(line, other), usize::MAX - at))
+        let Some((at, found)) =
+            candidates.max_by_key(|(at, other)| (shared_words(line, other), usize::MAX - at))
         else {
             continue;
         };
@@ -115,15 +115,15 @@ pub(super) fn updated(expected: &[String], actual: &[String]) -> Vec<String> {
     lines
 }
 
-/// How many words two lines share.
-fn likeness(one: &str, other: &str) -> usize {
+/// The number of words two lines share.
+fn shared_words(one: &str, other: &str) -> usize {
     let (one, other) = (masked(one), masked(other));
     let words: Vec<&str> = other.split(' ').collect();
     if one == other { usize::MAX } else { one.split(' ').filter(|word| words.contains(word)).count() }
 }
 
 #[test]
-fn masks_hide_what_differs_each_time_and_nothing_else() {
+fn masks_hide_only_varying_values() {
     let same = |one: &str, other: &str| line_matches(one, other);
     assert!(same("at 2026-11-16 01:59 (Etc/UTC)", "at 2027-01-01 23:00 (Etc/UTC)"));
     assert!(same(

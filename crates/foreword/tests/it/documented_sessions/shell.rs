@@ -10,16 +10,15 @@ use super::block::{Block, Command, Purpose};
 const SHOWN_PORT: &str = "7777";
 /// Waits for a server that was started in the background.
 const UNTIL_SERVED: &str = "until (exec 3<>/dev/tcp/127.0.0.1/7777) 2>/dev/null; do sleep 0.05; done\n";
-/// What separates the output of one command from that of the next.
+/// Separates the output of one command from the next.
 const MARK: &str = "@@ended";
 
-/// What a command did.
 pub(super) struct Ran {
     pub(super) code: i32,
     pub(super) output: Vec<String>,
 }
 
-/// Runs the blocks of a page, which begins in an empty folder; a page other than the README with a workspace `home`.
+/// Runs the blocks of a page in an empty folder; pages other than the README have a workspace `home`.
 pub(super) fn run(page: &str, blocks: &[Block]) -> Vec<Ran> {
     let folder = tempfile::tempdir().unwrap();
     let port = free_port();
@@ -85,7 +84,7 @@ fn script(page: &str, blocks: &[Block], port: &str) -> String {
 
 fn one(command: &Command) -> String {
     let Some(words) = &command.until else {
-        // Who reads from the terminal reads one word.
+        // Commands that read standard input get one word.
         let waits = if command.text.contains("foreword serve") { UNTIL_SERVED } else { "" };
         return format!("{{\n{}\n}} 2>&1 <<<hello\n{waits}", command.text);
     };

@@ -1,94 +1,94 @@
-//! Looks at an answer as it passes: what it took, what it is called, how it ended. Of a stream only the few events are read
-//! that say so, of a whole answer only the members; whatever an answer is, no more than a few kilobytes of it are held.
+//! Reads usage, ids and stop reason from a response while it is streamed. Parses only the relevant events or members
+//! and buffers at most a few kilobytes.
 
+mod answer_reader;
 mod events;
 mod members;
-mod reading;
 
 use foreword_core::message::Usage;
 use foreword_core::money::Money;
 use foreword_core::provider::WireDialect;
 
+use self::answer_reader::AnswerReader;
 use self::events::Events;
 use self::members::Members;
-use self::reading::Reading;
 
-/// How many bytes make a token.
+/// The assumed number of bytes per token.
 pub(crate) const BYTES_OF_TOKEN: u64 = 4;
 
-/// Looks at an answer as it passes.
+/// Reads a streamed response.
 #[derive(Debug)]
 pub(crate) struct Tap {
-    reading: Reading,
-    form: Form,
+    reader: AnswerReader,
+    form: AnswerFormat,
     bytes: u64,
 }
 
-/// What an answer looks like.
+/// The format of a response.
 #[derive(Debug)]
-enum Form {
-    /// A stream was asked for; what comes instead may be an error as JSON.
-    NotKnownYet,
+enum AnswerFormat {
+    /// A stream was requested; an error may arrive as JSON instead.
+    Unknown,
     Events(Events),
     Whole(Members),
 }
 
-/// What was seen in an answer.
+/// The data extracted from a response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Tapped {
-    /// What the provider says it took.
+pub(crate) struct AnswerSummary {
+    /// The reported usage.
     pub(crate) usage: Option<Usage>,
-    /// What the provider itself says it charges.
+    /// The reported cost.
     pub(crate) cost: Option<Money>,
-    /// The model that answered, by the provider's name for it.
+    /// The model that answered, as named by the provider.
     pub(crate) model: Option<String>,
-    /// The provider's name for the answer.
+    /// The provider's id of the response.
     pub(crate) answer_id: Option<String>,
-    /// Why it ended, in the provider's words.
+    /// The stop reason, as reported.
     pub(crate) stop_reason: Option<String>,
-    /// Why the provider itself says its cache was not read.
+    /// The provider's reason for a cache miss.
     pub(crate) miss: Option<String>,
-    /// What went wrong, in the provider's words, on one line.
+    /// The error message, on one line.
     pub(crate) error: Option<String>,
-    /// What it calls that.
+    /// The provider's error type.
     pub(crate) error_type: Option<String>,
-    /// About how many tokens were written, by how long the answer was.
-    pub(crate) about_written: u64,
+    /// The number of output tokens, estimated from the size.
+    pub(crate) estimated_output: u64,
 }
 
 impl Tap {
     pub(crate) fn new(dialect: WireDialect, is_stream: bool) -> Self {
-        let form = if is_stream { Form::NotKnownYet } else { Form::Whole(Members::new(dialect)) };
-        Self { reading: Reading::new(dialect), form, bytes: 0 }
+        let form = if is_stream { AnswerFormat::Unknown } else { AnswerFormat::Whole(Members::new(dialect)) };
+        Self { reader: AnswerReader::new(dialect), form, bytes: 0 }
     }
 
-    /// The next piece of the body, as it came.
+    /// Reads the next chunk.
     pub(crate) fn feed(&mut self, piece: &[u8]) {
         self.bytes += piece.len() as u64;
-        if matches!(self.form, Form::NotKnownYet) {
+        if matches!(self.form, AnswerFormat::Unknown) {
             let Some(first) = piece.iter().find(|byte| !byte.is_ascii_whitespace()) else { return };
             self.form = match first {
-                b'{' => Form::Whole(Members::new(self.reading.dialect())),
-                _ => Form::Events(Events::default()),
+                b'{' => AnswerFormat::Whole(Members::new(self.reader.dialect())),
+                _ => AnswerFormat::Events(Events::default()),
             };
         }
         match &mut self.form {
-            Form::NotKnownYet => {}
-            Form::Events(events) => events.feed(piece, &mut self.reading),
-            Form::Whole(members) => members.feed(piece, &mut self.reading),
+            AnswerFormat::Unknown => {}
+            AnswerFormat::Events(events) => events.feed(piece, &mut self.reader),
+            AnswerFormat::Whole(members) => members.feed(piece, &mut self.reader),
         }
     }
 
-    /// That was all.
-    pub(crate) fn end(mut self) -> Tapped {
-        if let Form::Events(events) = &mut self.form {
-            events.end(&mut self.reading);
+    /// Ends the response.
+    pub(crate) fn end(mut self) -> AnswerSummary {
+        if let AnswerFormat::Events(events) = &mut self.form {
+            events.end(&mut self.reader);
         }
-        let about_written = match &self.form {
-            Form::Events(events) => events.about_written(),
-            Form::NotKnownYet | Form::Whole(_) => self.bytes.div_ceil(BYTES_OF_TOKEN),
+        let estimated_output = match &self.form {
+            AnswerFormat::Events(events) => events.estimated_output(),
+            AnswerFormat::Unknown | AnswerFormat::Whole(_) => self.bytes.div_ceil(BYTES_OF_TOKEN),
         };
-        Tapped { about_written, ..self.reading.found() }
+        AnswerSummary { estimated_output, ..self.reader.found() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Answers as providers send them, whole and cut anywhere.
+//! Responses as providers send them, whole and in chunks.
 
 use proptest::prelude::*;
 
@@ -17,11 +17,11 @@ const REFUSED: &str =
 
 const BROKEN: &str = "event: message_start\ndata: {\"message\":{\"id\":\"msg_3\",\"usage\":{\"input_tokens\":12}}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
 
-fn whole(dialect: WireDialect, is_stream: bool, answer: &[u8]) -> Tapped {
+fn whole(dialect: WireDialect, is_stream: bool, answer: &[u8]) -> AnswerSummary {
     pieces(dialect, is_stream, &[answer])
 }
 
-fn pieces(dialect: WireDialect, is_stream: bool, pieces: &[&[u8]]) -> Tapped {
+fn pieces(dialect: WireDialect, is_stream: bool, pieces: &[&[u8]]) -> AnswerSummary {
     let mut tap = Tap::new(dialect, is_stream);
     pieces.iter().for_each(|piece| tap.feed(piece));
     tap.end()
@@ -32,26 +32,26 @@ fn text(text: &str) -> Option<String> {
 }
 
 #[test]
-fn a_stream_of_anthropics_says_what_it_took_and_how_it_ended() {
+fn anthropic_stream_yields_usage_and_stop_reason() {
     let usage = Usage { input: 12, output: 44, cache_read: 900, cache_write: 50, ..Usage::default() };
-    let expected = Tapped {
+    let expected = AnswerSummary {
         usage: Some(usage),
         model: text("claude-haiku-4-5"),
         answer_id: text("msg_1"),
         stop_reason: text("end_turn"),
         miss: text("system_changed"),
-        about_written: 97,
-        ..Tapped::default()
+        estimated_output: 97,
+        ..AnswerSummary::default()
     };
     assert_eq!(whole(WireDialect::Anthropic, true, ANTHROPIC.as_bytes()), expected);
     let with_returns = ANTHROPIC.replace('\n', "\r\n");
-    // Returns at the ends of lines weigh a little.
-    let returned = Tapped { about_written: 101, ..expected };
+    // Carriage returns add a few bytes.
+    let returned = AnswerSummary { estimated_output: 101, ..expected };
     assert_eq!(whole(WireDialect::Anthropic, true, with_returns.as_bytes()), returned);
 }
 
 #[test]
-fn a_stream_without_names_of_events_is_read_by_what_it_says() {
+fn stream_without_event_names_is_read() {
     let unnamed: String =
         ANTHROPIC.lines().filter(|line| !line.starts_with("event")).map(|line| format!("{line}\n")).collect();
     let read = whole(WireDialect::Anthropic, true, unnamed.as_bytes());
@@ -60,20 +60,20 @@ fn a_stream_without_names_of_events_is_read_by_what_it_says() {
 }
 
 #[test]
-fn a_stream_of_openais_says_what_it_took_in_its_last_chunk() {
+fn openai_stream_yields_usage_of_last_chunk() {
     let read = whole(WireDialect::OpenAi, true, OPENAI.as_bytes());
     assert_eq!(read.usage, Some(Usage { input: 104, output: 7, cache_read: 896, ..Usage::default() }));
     assert_eq!(
         (read.answer_id, read.model, read.stop_reason),
         (text("chatcmpl-1"), text("gpt-x"), text("stop"))
     );
-    // A client that did not ask for the usage gets none, and none is not nothing.
+    // Without `stream_options` there is no usage, which is not zero usage.
     let silent = OPENAI.split("data: {\"id\":\"chatcmpl-1\",\"choices\":[],").next().unwrap();
     assert_eq!(whole(WireDialect::OpenAi, true, silent.as_bytes()).usage, None);
 }
 
 #[test]
-fn a_whole_answer_is_read_by_its_own_members_and_not_by_those_within() {
+fn nested_members_of_an_answer_are_ignored() {
     let read = whole(WireDialect::Anthropic, false, WHOLE_ANTHROPIC.as_bytes());
     let usage = Usage { input: 9, output: 3, cache_unknown: true, ..Usage::default() };
     assert_eq!((read.usage, read.answer_id), (Some(usage), text("msg_2")));
@@ -84,8 +84,8 @@ fn a_whole_answer_is_read_by_its_own_members_and_not_by_those_within() {
 }
 
 #[test]
-fn a_refusal_is_told_in_the_providers_words_on_one_line() {
-    // It is no stream, whatever was asked for.
+fn provider_errors_are_kept_on_one_line() {
+    // JSON, although a stream was requested.
     let read = whole(WireDialect::Anthropic, true, REFUSED.as_bytes());
     assert_eq!(read.error_type, text("overloaded_error"));
     assert_eq!(read.error.as_deref().map(|words| words.contains('\n')), Some(false));
@@ -96,28 +96,28 @@ fn a_refusal_is_told_in_the_providers_words_on_one_line() {
 }
 
 #[test]
-fn what_was_written_is_estimated_without_what_stands_around_it() {
+fn output_estimate_excludes_event_envelopes() {
     let stream = |words: &str, count: usize| {
         let around = "x".repeat(250);
         let event =
             |delta: &str| format!("data: {{\"id\":\"chatcmpl-1{around}\",\"delta\":{{{delta}}}}}\n\n");
         let (event, end) = (event(&format!("\"content\":\"{words}\"")), event("") + "data: [DONE]\n\n");
-        whole(WireDialect::OpenAi, true, (event.repeat(count) + &end).as_bytes()).about_written
+        whole(WireDialect::OpenAi, true, (event.repeat(count) + &end).as_bytes()).estimated_output
     };
-    // A token in each, ten in each, and all in one.
+    // One token per event, ten per event, and all in one.
     assert_eq!(stream(" word", 1_000), 1_001);
     assert_eq!(stream(&" word".repeat(10), 100), 1_125);
     assert_eq!(stream(&" word".repeat(1_000), 1), 1_248);
-    assert_eq!(whole(WireDialect::OpenAi, false, WHOLE_OPENAI.as_bytes()).about_written, 57);
+    assert_eq!(whole(WireDialect::OpenAi, false, WHOLE_OPENAI.as_bytes()).estimated_output, 57);
 }
 
 #[test]
-fn however_long_an_event_is_little_is_held() {
+fn memory_is_bounded_for_long_events() {
     let mut tap = Tap::new(WireDialect::Anthropic, true);
     tap.feed(b"data: ");
     for _ in 0..1_000 {
         tap.feed(&[b'x'; 10_000]);
-        let Form::Events(events) = &tap.form else { panic!() };
+        let AnswerFormat::Events(events) = &tap.form else { panic!() };
         assert!(format!("{events:?}").len() < 400_000);
     }
     tap.feed(b"\n\n");
@@ -130,7 +130,7 @@ fn however_long_an_event_is_little_is_held() {
 
 proptest! {
     #[test]
-    fn pieces_cut_anywhere_say_the_same(
+    fn chunk_boundaries_do_not_matter(
         which in 0..6_usize,
         cuts in prop::collection::vec(0.0..1.0_f64, 0..12),
     ) {
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_brings_nothing_down(garbage in prop::collection::vec(
+    fn garbage_never_panics(garbage in prop::collection::vec(
         prop_oneof![Just(b'"'), Just(b'{'), Just(b'}'), Just(b'['), Just(b','), Just(b':'), Just(b'\n'), Just(b'\\'), any::<u8>()],
         0..300,
     ), is_stream in any::<bool>()) {

@@ -1,6 +1,6 @@
-//! Requests as clients send them, one after another.
+//! Consecutive requests of clients.
 
-use foreword_agent::surroundings::Machine;
+use foreword_agent::clock_and_rng::Machine;
 use foreword_core::cache::ShapeKey;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::*;
 fn join(threads: &Threads, payer: &str, dialect: WireDialect, body: &Value) -> Joined {
     let key = ChainKey::of(&ShapeKey::from_bytes([3; 32]));
     let bytes = body.to_string();
-    let request = Request::read(dialect, bytes.as_bytes()).unwrap();
+    let request = ParsedRequest::read(dialect, bytes.as_bytes()).unwrap();
     threads.join(payer, chain(&key, dialect, &request), None, &Machine).unwrap()
 }
 
@@ -19,7 +19,7 @@ fn anthropic(threads: &Threads, payer: &str, system: &str, messages: &Value) -> 
 }
 
 #[test]
-fn a_conversation_goes_on_while_its_markers_move_and_its_clock_ticks() {
+fn moved_markers_and_changed_system_keep_the_conversation() {
     let threads = Threads::default();
     let first = anthropic(&threads, "t", "It is 10:00", &json!([{ "role": "user", "content": "hello" }]));
     assert!(first.is_new && first.conversation.as_str().starts_with("proxy:c-"));
@@ -46,7 +46,7 @@ fn a_conversation_goes_on_while_its_markers_move_and_its_clock_ticks() {
 }
 
 #[test]
-fn nobody_joins_a_conversation_of_somebody_elses() {
+fn payers_never_share_a_conversation() {
     let threads = Threads::default();
     let messages = json!([{ "role": "user", "content": "hello" }, { "role": "assistant", "content": "hi" }, { "role": "user", "content": "on" }]);
     let one = anthropic(&threads, "tok-1", "s", &messages);
@@ -57,7 +57,7 @@ fn nobody_joins_a_conversation_of_somebody_elses() {
 }
 
 #[test]
-fn a_name_is_the_payers_own_and_so_is_the_id_that_was_told() {
+fn conversation_names_are_scoped_to_the_payer() {
     let threads = Threads::default();
     let named = |payer: &str, name: &str| threads.named(payer, name).map(String::from);
     assert_eq!(named("tok-1", "task").unwrap(), "proxy:tok-1:task");
@@ -71,7 +71,7 @@ fn a_name_is_the_payers_own_and_so_is_the_id_that_was_told() {
 }
 
 #[test]
-fn leading_system_messages_do_not_hide_a_conversation() {
+fn leading_system_messages_are_ignored_for_matching() {
     let threads = Threads::default();
     let ask = |clock: &str, more: &[(&str, &str)]| {
         let mut messages = vec![json!({ "role": "developer", "content": clock })];
@@ -81,38 +81,39 @@ fn leading_system_messages_do_not_hide_a_conversation() {
     let first = ask("10:00", &[("user", "hello")]);
     let second = ask("10:01", &[("user", "hello"), ("assistant", "hi"), ("user", "on")]);
     assert_eq!(second.conversation, first.conversation);
-    // Where only the system speaks, that is what is said.
+    // With only system messages, these are compared.
     let (one, other) = (ask("alone", &[]), ask("alone as well", &[]));
     assert!(one.is_new && other.is_new);
     assert_eq!(ask("alone", &[]).conversation, one.conversation);
 }
 
 #[test]
-fn what_was_kept_is_recalled_and_what_is_known_better_stays() {
+fn stored_conversations_load_without_overwriting_newer_ones() {
     let (threads, later) = (Threads::default(), Threads::default());
     let hello = json!([{ "role": "user", "content": "hello" }]);
     let first = anthropic(&threads, "t", "s", &hello).conversation;
-    let kept = ProxiedLine {
+    let kept = ProxiedConversation {
         conversation: first.clone(),
         payer: "t".to_owned(),
         dialect: "anthropic".to_owned(),
         last_at: "2026-11-16T08:00:00Z".parse().unwrap(),
         chain: Link::store(&threads.chain("t", &first).unwrap()),
     };
-    later.recall(std::slice::from_ref(&kept));
+    later.load(std::slice::from_ref(&kept));
     assert_eq!(anthropic(&later, "t", "s", &hello).conversation, first);
-    later.recall(&[ProxiedLine { chain: String::new(), ..kept }]);
+    later.load(&[ProxiedConversation { chain: String::new(), ..kept }]);
     assert_eq!(later.chain("t", &first).unwrap().len(), 1);
 }
 
 #[test]
-fn all_who_pay_together_take_a_bounded_room() {
+fn links_of_all_payers_are_bounded() {
     let threads = Threads::default();
     for payer in 0..60_u64 {
         let chain = (0..30_000).map(|link| Link::from_number(payer << 32 | link)).collect();
         threads.join(&format!("t-{payer}"), chain, None, &Machine).unwrap();
-        assert!(threads.links() <= MOST_LINKS);
+        assert!(threads.links() <= MAX_LINKS);
     }
-    let counted: usize = threads.state().payers.values().map(|lines| lines.recent.links()).sum();
+    let counted: usize =
+        threads.0.lock().payers.values().map(|conversations| conversations.recent.links()).sum();
     assert_eq!(counted, threads.links());
 }
