@@ -1,9 +1,17 @@
 import { defineConfig } from "@playwright/test";
 
-// Chromium is Debian's; Playwright brings none. As root, and in a container, its sandbox can't be had.
-const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+// Uses the system's Chromium; Playwright downloads none. Its sandbox is not available to root in a container.
+const args = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
 
-/** Where results go: several runs at once need several places. */
+/** Concurrent runs need separate result folders. */
 const results = process.env.FOREWORD_RESULTS ?? "test-results";
 
 export default defineConfig({
@@ -11,8 +19,6 @@ export default defineConfig({
   outputDir: `${results}/failures`,
   timeout: 90_000,
   expect: { timeout: 10_000 },
-  // Shared machines are slow now and then; what is wrong stays wrong, and what is not is named as flaky.
-  retries: 1,
   workers: 1,
   reporter: [["list"]],
   globalSetup: "./tests/setup.ts",

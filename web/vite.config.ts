@@ -1,10 +1,10 @@
 import { defineConfig } from "vite";
 
-/** Where `npm run dev` finds a running `foreword serve`. */
+/** The address of a running `foreword serve` for `npm run dev`. */
 const server = process.env.FOREWORD_URL ?? "http://127.0.0.1:7777";
 
 export default defineConfig({
-  // Nothing is inlined: the page's content security policy allows files of its own and nothing else.
+  // Nothing is inlined: the content security policy allows only files from the page's own origin.
   build: { assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: "es2022", reportCompressedSize: true },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   server: {

@@ -1,6 +1,6 @@
-// Writes a compressed copy next to each file of the build, so that the server compresses nothing itself, and says what the
-// page weighs. More than the limit is a failure: the page is meant for slow machines and phones.
-import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+// Writes a compressed copy next to each file of the build, so that the server need not compress, and prints the size of
+// the page. Fails above the limit: the page is meant for slow machines and phones.
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 

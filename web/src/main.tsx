@@ -6,5 +6,5 @@ import "./styles/parts.css";
 import "./styles/shell.css";
 
 applyTheme();
-const place = document.getElementById("page");
-if (place) render(<App />, place);
+const container = document.getElementById("page");
+if (container) render(<App />, container);

@@ -1,11 +1,15 @@
-// Talking to the agent: streamed, with tools, waits, questions, a stop, several pages, and a line that breaks.
+// Chat: streaming, tools, waits, questions, stopping, several pages, and lost connections.
 import AxeBuilder from "@axe-core/playwright";
 import { expect, overflow, settled, test } from "./page";
 import { answered, answers, composer, get, here, post, say } from "./talk";
 
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`);
 
-test("an answer appears word by word, and ends with what it took and the way to its trace", async ({ page, open, troubles }) => {
+test("an answer appears word by word, and ends with what it took and the way to its trace", async ({
+  page,
+  open,
+  troubles,
+}) => {
   await open("#/chat");
   await say(page, `!slow 60ms\n!say ${words(40).join(" ")}`);
   const answer = answers(page).last();
@@ -14,12 +18,18 @@ test("an answer appears word by word, and ends with what it took and the way to 
   expect(early.length).toBeLessThan(40);
   await answered(page);
   expect((await answer.innerText()).match(/word\d+/g)).toEqual(words(40));
-  await expect(answer).toContainText(/[\d,]+ tok read/);
+  await expect(answer).toContainText(/[\d,]+ input tokens/);
   await expect(answer).toContainText(/\$0(\.\d+)?/);
   const conversation = await here(page);
   const messages = await get<{ items: { turn: string }[] }>(page, `/api/v1/conversations/${conversation}/messages`);
-  await expect(answer.getByRole("link", { name: "Trace" })).toHaveAttribute("href", new RegExp(`#/trace/${messages.items[0]?.turn}`));
-  await expect(page.getByRole("link", { name: "Prompt", exact: true }).last()).toHaveAttribute("href", `#/prompt?conversation=${conversation}`);
+  await expect(answer.getByRole("link", { name: "Trace" })).toHaveAttribute(
+    "href",
+    new RegExp(`#/trace/${messages.items[0]?.turn}`),
+  );
+  await expect(page.getByRole("link", { name: "Prompt", exact: true }).last()).toHaveAttribute(
+    "href",
+    `#/prompt?conversation=${conversation}`,
+  );
   await page.reload();
   await settled(page);
   await expect(answers(page)).toHaveCount(1);
@@ -89,7 +99,7 @@ test("a turn that fails says why, and leads to its trace", async ({ page, open }
   await open("#/chat");
   await say(page, "!fail 401");
   await expect(page.getByRole("alert").first()).toContainText("Not authorised");
-  await page.getByRole("link", { name: "See what happened" }).click();
+  await page.getByRole("link", { name: "Show trace" }).click();
   await expect(page.locator('main[data-view="trace"]')).toBeVisible();
 });
 
@@ -109,7 +119,10 @@ for (const how of ["the button", "Escape"] as const) {
   });
 }
 
-test("the owner tries how it is for bob in the group, is told what that means, and it is recorded so", async ({ page, open }) => {
+test("the owner tries how it is for bob in the group, is told what that means, and it is recorded so", async ({
+  page,
+  open,
+}) => {
   await open("#/chat");
   await expect(page.getByText("You speak as yourself (alice), in private: full trust.")).toBeVisible();
   await page.getByLabel("user").selectOption("bob");
@@ -119,13 +132,22 @@ test("the owner tries how it is for bob in the group, is told what that means, a
   await expect(await answered(page)).toContainText("I take you for bob (trust familiar)");
   await expect(page.getByText("You speak as bob, in the group: familiar trust.")).toBeVisible();
   const conversation = await here(page);
-  expect(await get(page, `/api/v1/conversations/${conversation}`)).toMatchObject({ user: "bob", situation: "group", title: "Who am I?" });
+  expect(await get(page, `/api/v1/conversations/${conversation}`)).toMatchObject({
+    user: "bob",
+    situation: "group",
+    title: "Who am I?",
+  });
   await say(page, "!say again");
   await expect(answers(page).last()).toContainText("again");
   await answered(page);
-  const messages = await get<{ items: { author: string; trust: string; role: string }[] }>(page, `/api/v1/conversations/${conversation}/messages`);
+  const messages = await get<{ items: { author: string; trust: string; role: string }[] }>(
+    page,
+    `/api/v1/conversations/${conversation}/messages`,
+  );
   expect([...new Set(messages.items.map((message) => message.trust))]).toEqual(["familiar"]);
-  expect([...new Set(messages.items.filter((message) => message.role === "user").map((message) => message.author))]).toEqual(["bob"]);
+  expect([
+    ...new Set(messages.items.filter((message) => message.role === "user").map((message) => message.author)),
+  ]).toEqual(["bob"]);
 });
 
 test("another agent is chosen for a new conversation", async ({ page, open }) => {
@@ -153,12 +175,19 @@ test("two pages on one conversation see the same", async ({ page, open, context 
   await say(other, "!say and back");
   await expect(answers(page).last()).toContainText("and back");
   await expect(page.locator(".log").getByText("!say and back")).toBeVisible();
-  const read = async (from: typeof page) => (await from.locator(".log-inner").innerText()).replace(/\d+ (s|min) ago|just now/g, "").match(/word\d+|first|and back/g);
+  const read = async (from: typeof page) =>
+    (await from.locator(".log-inner").innerText())
+      .replace(/\d+ (s|min) ago|just now/g, "")
+      .match(/word\d+|first|and back/g);
   expect(await read(other)).toEqual(await read(page));
   await other.close();
 });
 
-test("what is written without a connection waits, and is answered once when it is back", async ({ page, open, context }) => {
+test("what is written without a connection waits, and is answered once when it is back", async ({
+  page,
+  open,
+  context,
+}) => {
   await open("#/chat");
   await say(page, "!say before");
   await answered(page);
@@ -166,7 +195,7 @@ test("what is written without a connection waits, and is answered once when it i
   await context.setOffline(true);
   await expect(page.getByText("Connection lost. Trying again …")).toBeVisible();
   await say(page, "!say meanwhile");
-  await expect(page.getByText("waits for the connection")).toBeVisible();
+  await expect(page.getByText("waiting for the connection")).toBeVisible();
   await context.setOffline(false);
   await expect(page.getByText("Connection lost.")).toBeHidden({ timeout: 15_000 });
   await expect(answers(page).last()).toContainText("meanwhile", { timeout: 15_000 });
@@ -176,7 +205,11 @@ test("what is written without a connection waits, and is answered once when it i
   expect(items.filter((message) => message.role === "user")).toHaveLength(2);
 });
 
-test("a line that breaks in the middle of an answer comes back without losing a word", async ({ page, open, context }) => {
+test("a line that breaks in the middle of an answer comes back without losing a word", async ({
+  page,
+  open,
+  context,
+}) => {
   await open("#/chat");
   await say(page, `!slow 80ms\n!say ${words(60).join(" ")}`);
   await expect(answers(page).last()).toContainText("word5 ");
@@ -195,7 +228,7 @@ test("what was written but not sent outlasts a reload", async ({ page, open, con
   await expect(composer(page)).toHaveValue("half a thought");
   await context.setOffline(true);
   await say(page, "!say kept");
-  await expect(page.getByText(/waits for the connection|sending/)).toBeVisible();
+  await expect(page.getByText(/waiting for the connection|sending/)).toBeVisible();
   await context.setOffline(false);
   await page.reload();
   await expect(answers(page).last()).toContainText("kept", { timeout: 15_000 });
@@ -221,8 +254,10 @@ test("the agent asks before it does harm: no; once; for the rest of the turn", a
   await question.getByRole("button", { name: "No", exact: true }).click();
   await answered(page);
   await expect(question).toBeHidden();
-  // By now the conversation itself holds words from outside, so that the first call is asked about, too.
-  const chain = ["one", "two", "three"].map((word) => `!tool bash {"command":"echo harmless ${word}"}`).join("\n!then\n");
+  // The conversation now contains untrusted text, so the first call needs approval too.
+  const chain = ["one", "two", "three"]
+    .map((word) => `!tool bash {"command":"echo harmless ${word}"}`)
+    .join("\n!then\n");
   await say(page, chain);
   await expect(question).toContainText("harmless one");
   await question.getByRole("button", { name: "Allow once" }).click();
@@ -233,11 +268,15 @@ test("the agent asks before it does harm: no; once; for the rest of the turn", a
   await expect(answers(page).last().locator("details.tool", { hasText: "done" })).toHaveCount(3);
 });
 
-test("a long conversation begins with its end; earlier messages are a button away, and nothing jumps", async ({ page, open }) => {
+test("a long conversation begins with its end; earlier messages are a button away, and nothing jumps", async ({
+  page,
+  open,
+}) => {
   test.setTimeout(120_000);
   await open("#/chat");
   const { id } = await post<{ id: string }>(page, "/api/v1/conversations", { title: "A long one" });
-  for (let at = 0; at < 36; at++) await post(page, `/api/v1/conversations/${id}/messages`, { text: `!say answer${at}.` });
+  for (let at = 0; at < 36; at++)
+    await post(page, `/api/v1/conversations/${id}/messages`, { text: `!say answer${at}.` });
   await open(`#/chat/${id}`);
   await expect(page.getByText("answer35.", { exact: true })).toBeInViewport();
   await expect(page.getByText("answer0.", { exact: true })).toHaveCount(0);
@@ -250,12 +289,12 @@ test("a long conversation begins with its end; earlier messages are a button awa
   const after = await log.evaluate((element) => element.scrollHeight - element.scrollTop);
   expect(Math.abs(after - before)).toBeLessThan(80);
   await expect(button).toHaveCount(0);
-  // Whoever reads further up stays there while an answer comes.
+  // The scroll position stays while an answer streams.
   await log.evaluate((element) => (element.scrollTop = 200));
   await say(page, "!say at the end");
   await answered(page);
   expect(await log.evaluate((element) => element.scrollTop)).toBeLessThan(300);
-  await page.getByRole("button", { name: "To the newest" }).click();
+  await page.getByRole("button", { name: "Jump to latest" }).click();
   await expect(page.locator("article.answer").last()).toBeInViewport();
 });
 
@@ -268,14 +307,14 @@ test("a conversation is compacted, and what was said stays to be read", async ({
   await answered(page);
   await page.getByRole("button", { name: "Compact …" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Compact", exact: true }).click();
-  await expect(page.getByText(/A summary stands for \d+ messages now/)).toBeVisible({ timeout: 20_000 });
-  // What is said about it leaves the button that sends free.
+  await expect(page.getByText(/A summary replaces \d+ messages/)).toBeVisible({ timeout: 20_000 });
+  // The toast does not cover the send button.
   const note = await page.locator(".toasts").boundingBox();
   const send = await page.getByRole("button", { name: "Send" }).boundingBox();
   expect((note?.y ?? 0) + (note?.height ?? 0)).toBeLessThanOrEqual(send?.y ?? 0);
   const summary = page.getByText(/Summary: the agent reads this/);
   await expect(summary).toBeVisible();
-  await expect(page.getByText(/A summary stands for \d+ messages now/)).toBeHidden({ timeout: 4_000 });
+  await expect(page.getByText(/A summary replaces \d+ messages/)).toBeHidden({ timeout: 4_000 });
   await summary.click();
   await expect(page.locator("details.digest")).toContainText("figs are finished");
   await expect(page.locator(".log").getByText("Remember that the figs are finished.", { exact: true })).toBeVisible();
@@ -297,9 +336,10 @@ test("hostile words stay words, and long ones do not widen the page", async ({ p
 
 test("by keyboard alone: write, a new line, send, unfold a tool, stop", async ({ page, open }) => {
   await open("#/chat");
-  for (let at = 0; at < 60 && !(await composer(page).evaluate((field) => field === document.activeElement)); at++) await page.keyboard.press("Tab");
+  for (let at = 0; at < 60 && !(await composer(page).evaluate((field) => field === document.activeElement)); at++)
+    await page.keyboard.press("Tab");
   await expect(composer(page)).toBeFocused();
-  await expect(page.getByText("is a new line")).toBeVisible();
+  await expect(page.getByText("inserts a line break")).toBeVisible();
   await page.keyboard.type("!tool foreword_status");
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.type("!then");
@@ -311,13 +351,18 @@ test("by keyboard alone: write, a new line, send, unfold a tool, stop", async ({
   await expect(composer(page)).toBeFocused();
   const tool = page.locator("details.tool").first();
   await expect(tool).toContainText("done");
-  for (let at = 0; at < 10 && !(await tool.locator("summary").evaluate((line) => line === document.activeElement)); at++) await page.keyboard.press("Shift+Tab");
+  for (
+    let at = 0;
+    at < 10 && !(await tool.locator("summary").evaluate((line) => line === document.activeElement));
+    at++
+  )
+    await page.keyboard.press("Shift+Tab");
   await expect(tool.locator("summary")).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(tool).toHaveAttribute("open", "");
   await page.keyboard.press("Escape");
   await expect(await answered(page)).toContainText(/cancelled|Stopped/);
-  // The button that stops goes away with the answer; one writes on where one was.
+  // The stop button disappears with the answer; the focus returns to the composer.
   await say(page, "!hang");
   await page.getByRole("button", { name: "Stop" }).press("Enter");
   await expect(composer(page)).toBeFocused();
@@ -346,7 +391,11 @@ for (const scheme of ["light", "dark"] as const) {
     await answered(page);
     await page.locator("details.tool summary").first().click();
     const found = await new AxeBuilder({ page }).analyze();
-    expect(found.violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
+    expect(
+      found.violations
+        .filter((one) => one.impact === "serious" || one.impact === "critical")
+        .map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`),
+    ).toEqual([]);
   });
 }
 

@@ -1,7 +1,7 @@
-// Looking through what was said: a list that is searched and filtered, and one conversation in full.
+// The conversations view: searching and filtering the list, and one conversation.
 import type { Page } from "@playwright/test";
 import { pick, tabTo } from "./keys";
-import { type Own, nothingSerious, ownDemo } from "./own";
+import { nothingSerious, type Own, ownDemo } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import { type Served, serve } from "./server";
 import { get, here, post, tokenOf } from "./talk";
@@ -30,7 +30,7 @@ test("a search finds, stands in the address, and its end shows all again", async
   await settled(page);
   await expect(page.getByLabel(/Search/)).toHaveValue("bookshelf");
   await page.getByLabel(/Search/).fill("no such words anywhere");
-  await expect(page.getByText("Nothing matches")).toBeVisible();
+  await expect(page.getByText("No matches")).toBeVisible();
   await page.getByRole("button", { name: "Show all" }).click();
   await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
   expect(await page.getByRole("row").count()).toBe(all);
@@ -59,7 +59,7 @@ test("agents and people filter the list", async ({ page, open }) => {
   await page.getByLabel("Agent").selectOption("scribe");
   await expect(page.getByRole("link", { name: "A notice for the gate" })).toBeVisible();
   await expect(page.getByRole("link", { name: "The garden group" })).toHaveCount(0);
-  await page.getByLabel("Who began it").selectOption("bob");
+  await page.getByLabel("Started by").selectOption("bob");
   await expect(page.getByRole("link", { name: "A letter to the timber yard" })).toBeVisible();
   await expect(page.getByRole("link", { name: "A notice for the gate" })).toHaveCount(0);
   await expect(page).toHaveURL(/agent=scribe&user=bob/);
@@ -67,7 +67,7 @@ test("agents and people filter the list", async ({ page, open }) => {
 
 test("by the keyboard alone: search, filter, open, unfold a tool, and go back", async ({ page, open }) => {
   await open("#/conversations");
-  await tabTo(page, page.getByText("Skip to the content"));
+  await tabTo(page, page.getByText("Skip to content"));
   await page.keyboard.press("Enter");
   await tabTo(page, page.getByRole("searchbox"));
   await page.keyboard.type("timber");
@@ -79,7 +79,7 @@ test("by the keyboard alone: search, filter, open, unfold a tool, and go back", 
   await tabTo(page, page.getByLabel("Agent"));
   await pick(page, "scribe");
   await expect(page).toHaveURL(/agent=scribe/);
-  await tabTo(page, page.getByLabel("Who began it"));
+  await tabTo(page, page.getByLabel("Started by"));
   await pick(page, "bob");
   await expect(page).toHaveURL(/agent=scribe&user=bob/);
   await expect(page.getByRole("link", { name: "A notice for the gate" })).toHaveCount(0);
@@ -95,7 +95,7 @@ test("by the keyboard alone: search, filter, open, unfold a tool, and go back", 
   await tabTo(page, tool.locator("summary"));
   await page.keyboard.press("Enter");
   await expect(tool).toHaveAttribute("open");
-  await tabTo(page, page.getByRole("link", { name: "See what happened" }));
+  await tabTo(page, page.getByRole("link", { name: "Show trace" }));
   await page.keyboard.press("Enter");
   await expect(page.locator('main[data-view="trace"]')).toBeFocused();
 });
@@ -107,22 +107,25 @@ test("one conversation in full: tools folded, its summary, its epochs, and the w
   await expect(page.getByText("summarised").first()).toBeVisible();
   await expect(page.getByText(/Summary: the agent reads this/)).toBeVisible();
   await expect(page.locator("details.tool").first()).not.toHaveAttribute("open");
-  await expect(page.getByRole("link", { name: /Its prompt, in 2 epochs/ })).toHaveAttribute("href", "#/prompt?conversation=birthday");
+  await expect(page.getByRole("link", { name: "Prompt, in 2 epochs" })).toHaveAttribute(
+    "href",
+    "#/prompt?conversation=birthday",
+  );
   await expect(page.getByRole("link", { name: "Trace" }).last()).toHaveAttribute("href", /#\/trace\/t-/);
-  await page.getByRole("link", { name: "Go on in the chat" }).click();
+  await page.getByRole("link", { name: "Continue in the chat" }).click();
   expect(await here(page)).toBe("birthday");
 });
 
 test("what each turn cost is told", async ({ page, open }) => {
   await open("#/conversations/birthday");
-  await expect(page.locator("article.answer footer").first()).toContainText(/tok read/);
+  await expect(page.locator("article.answer footer").first()).toContainText(/input tokens/);
   await expect(page.locator("article.answer footer").first()).toContainText(/\$|price unknown/);
 });
 
 test("a failure and a stop are told where they happened", async ({ page, open }) => {
   await open("#/conversations/due-dates");
   await expect(page.getByText("This turn failed: provider unavailable.")).toBeVisible();
-  await page.getByRole("link", { name: "See what happened" }).first().click();
+  await page.getByRole("link", { name: "Show trace" }).first().click();
   await expect(page.locator('main[data-view="trace"]')).toBeVisible();
 });
 
@@ -130,28 +133,28 @@ test("a conversation is deleted once somebody means it", async ({ page, open }) 
   await open("#/conversations");
   const { id } = await post<{ id: string }>(page, "/api/v1/conversations", { title: "Not for long" });
   await open(`#/conversations/${id}`);
-  await expect(page.getByText("Nothing was said yet")).toBeVisible();
+  await expect(page.getByText("No messages yet")).toBeVisible();
   await page.getByRole("button", { name: "Delete …" }).click();
-  await page.getByRole("button", { name: "Keep it" }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await page.getByRole("button", { name: "Delete …" }).click();
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect(page.getByRole("button", { name: "Delete …" })).toBeFocused();
   await page.getByRole("button", { name: "Delete …" }).press("Enter");
-  await page.getByRole("button", { name: "Delete it" }).press("Enter");
-  await expect(page.getByText("The conversation is deleted.")).toBeVisible();
+  await page.getByRole("button", { name: "Delete", exact: true }).press("Enter");
+  await expect(page.getByText("Conversation deleted.")).toBeVisible();
   await expect(page).toHaveURL(/#\/conversations$/);
   expect(await get(page, `/api/v1/conversations/${id}`)).toMatchObject({ status: 404 });
 });
 
 test("what is not there is said to be not there", async ({ page, open }) => {
   await open("#/conversations/never-was");
-  await expect(page.getByText("There is no such conversation.")).toBeVisible();
+  await expect(page.getByText("Conversation not found.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Try again" })).toHaveCount(0);
   await open("#/chat/never-was");
-  await expect(page.getByText("There is no such conversation.")).toBeVisible();
-  await page.getByRole("link", { name: "See all conversations" }).click();
+  await expect(page.getByText("Conversation not found.")).toBeVisible();
+  await page.getByRole("link", { name: "Show all conversations" }).click();
   await expect(page.getByRole("heading", { level: 1, name: "Conversations" })).toBeVisible();
 });
 
@@ -160,7 +163,11 @@ test("hundreds of conversations come a page at a time, and stay quick", async ({
   await open("#/conversations");
   await page.evaluate(async () => {
     for (let at = 0; at < 150; at++)
-      await fetch("/api/v1/conversations", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ title: `Many ${at} ${"and a long title ".repeat(8)}` }) });
+      await fetch("/api/v1/conversations", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ title: `Many ${at} ${"and a long title ".repeat(8)}` }),
+      });
   });
   await page.reload();
   await settled(page);
@@ -169,8 +176,11 @@ test("hundreds of conversations come a page at a time, and stay quick", async ({
   await expect.poll(() => page.locator("tbody tr").count()).toBeGreaterThan(150);
   expect(await overflow(page)).toBeLessThanOrEqual(0);
   await page.evaluate(async () => {
-    const { items } = (await (await fetch("/api/v1/conversations?limit=300")).json()) as { items: { id: string; title?: string }[] };
-    for (const one of items.filter((one) => one.title?.startsWith("Many "))) await fetch(`/api/v1/conversations/${one.id}`, { method: "DELETE" });
+    const { items } = (await (await fetch("/api/v1/conversations?limit=300")).json()) as {
+      items: { id: string; title?: string }[];
+    };
+    for (const one of items.filter((one) => one.title?.startsWith("Many ")))
+      await fetch(`/api/v1/conversations/${one.id}`, { method: "DELETE" });
   });
 });
 
@@ -214,12 +224,12 @@ test.describe("bob", () => {
     await settled(page);
     await expect(page.getByRole("link", { name: "The bookshelf" })).toBeVisible();
     await expect(page.getByText("Carol's birthday")).toHaveCount(0);
-    await expect(page.getByLabel("Who began it")).toHaveCount(0);
+    await expect(page.getByLabel("Started by")).toHaveCount(0);
     await page.getByRole("link", { name: "The bookshelf" }).click();
     await expect(page.getByText("When is the oak delivered?")).toBeVisible();
     await expect(page.getByRole("button", { name: "Delete …" })).toHaveCount(0);
     await page.goto(`${served.url}/#/conversations/birthday`);
-    await expect(page.getByText("There is no such conversation.")).toBeVisible();
+    await expect(page.getByText("Conversation not found.")).toBeVisible();
     await page.goto(`${served.url}/#/chat`);
     await settled(page);
     await expect(page.getByText("You speak as yourself (bob), in private: inner trust.")).toBeVisible();
@@ -228,26 +238,26 @@ test.describe("bob", () => {
     await page.keyboard.press("Enter");
     await expect(page.locator("article.answer").last()).toContainText("I take you for bob (trust inner)");
     await page.goto(`${served.url}/#/chat/birthday`);
-    await expect(page.getByText("There is no such conversation.")).toBeVisible();
+    await expect(page.getByText("Conversation not found.")).toBeVisible();
     await expect(page.getByRole("textbox", { name: "Message" })).toHaveCount(0);
-    await expect(page.getByRole("link", { name: "All about it" })).toHaveCount(0);
-    await page.getByRole("link", { name: "Begin a new chat" }).click();
+    await expect(page.getByRole("link", { name: "Details" })).toHaveCount(0);
+    await page.getByRole("link", { name: "Start a new chat" }).click();
     await expect(page.getByRole("textbox", { name: "Message" })).toBeEnabled();
   });
 
-  test("has his own letters, and is told that those of others are the owner's", async ({ page }) => {
+  test("has his own messages; those of others are for the owner", async ({ page }) => {
     await page.goto(served.url);
     await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("navigation", { name: "Views" }).waitFor();
     await page.goto(`${served.url}/#/senders`);
     await settled(page);
-    await expect(page.getByText("is the owner's to see")).toBeVisible();
+    await expect(page.getByText("Only the owner sees all senders")).toBeVisible();
     await expect(page.getByRole("alert")).toHaveCount(0);
-    await expect(page.getByText("You have left no messages")).toBeVisible();
-    await page.getByRole("button", { name: "Leave a message …" }).click();
+    await expect(page.getByText("No messages yet")).toBeVisible();
+    await page.getByRole("button", { name: "Submit a message …" }).click();
     await page.getByRole("textbox", { name: "Message" }).fill("A word from bob.");
-    await page.getByRole("button", { name: "Leave it" }).click();
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
     await expect(page.getByText("Answered:")).toBeVisible({ timeout: 30_000 });
     await page.getByRole("button", { name: "Close" }).click();
     await expect(page.getByText("A word from bob.").first()).toBeVisible();
@@ -270,7 +280,7 @@ test.describe("bob", () => {
     for (const place of ["chat", "conversations"]) {
       await page.goto(`${served.url}/#/${place}/bookshelf`);
       await settled(page);
-      await expect(page.getByText("A message is withheld here: it was said above your trust.").first()).toBeVisible();
+      await expect(page.getByText("Message withheld: it requires more trust than you have.").first()).toBeVisible();
       await expect(page.getByText("A secret of the owner's.")).toHaveCount(0);
     }
   });
@@ -283,7 +293,9 @@ test.describe("many conversations", () => {
   });
   test.afterAll(async () => served.stop());
 
-  test("an old one keeps its name, is found among six hundred by the keyboard, and going back keeps the place", async ({ page }) => {
+  test("an old one keeps its name, is found among six hundred by the keyboard, and going back keeps the place", async ({
+    page,
+  }) => {
     await served.enter(page.context());
     await page.goto(`${served.url}/#/prompt`);
     await settled(page);
@@ -322,29 +334,37 @@ test.describe("many conversations", () => {
     const spent = page.getByRole("table", { name: "Spending by conversation" });
     await spent.getByTitle("workshop").scrollIntoViewIfNeeded();
     await expect(spent.getByTitle("workshop")).toHaveText("At the bench");
-    await expect(spent).toContainText("Letters in the inbox");
+    await expect(spent).toContainText("Inbox messages");
   });
 });
 
-/** Begins so many conversations, ten at a time. */
+/** Creates conversations, ten at a time. */
 async function many(page: Page, count: number): Promise<void> {
   await page.evaluate(async (count) => {
     for (let at = 0; at < count; at += 10)
-      await Promise.all(Array.from({ length: 10 }, (_, one) => fetch("/api/v1/conversations", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ title: `Number ${at + one}` }) })));
+      await Promise.all(
+        Array.from({ length: 10 }, (_, one) =>
+          fetch("/api/v1/conversations", {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ title: `Number ${at + one}` }),
+          }),
+        ),
+      );
   }, count);
 }
 
 test("letters in the inbox have the same name everywhere", async ({ page, open }) => {
   await open("#/conversations");
-  const inbox = page.getByRole("link", { name: "Letters in the inbox" });
+  const inbox = page.getByRole("link", { name: "Inbox messages" });
   const id = decodeURIComponent((await inbox.first().getAttribute("href"))?.split("/").at(-1) ?? "");
   expect(id).toMatch(/^inbox-/);
   for (const place of [`#/trace?conversation=${id}`, `#/prompt?conversation=${id}`]) {
     await open(place);
-    await expect(page.getByRole("combobox", { name: "conversation" })).toHaveValue("Letters in the inbox");
+    await expect(page.getByRole("combobox", { name: "conversation" })).toHaveValue("Inbox messages");
   }
   await open(`#/trace?conversation=${id}`);
-  await expect(page.locator("td.what").first()).toHaveText("Letters in the inbox");
+  await expect(page.locator("td.what").first()).toHaveText("Inbox messages");
   await page.locator("th.when a").first().click();
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Turn in “Letters in the inbox”");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Turn in “Inbox messages”");
 });

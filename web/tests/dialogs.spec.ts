@@ -1,17 +1,20 @@
-// Questions that have to be answered: a slip of the hand does not close them, and what they show is what is going on.
+// Dialogs: accidental clicks do not close them, and they show current data.
 import type { Page } from "@playwright/test";
 import { expect, test } from "./page";
 import { answered, say } from "./talk";
 
-/** Where a click is beside the dialog. */
+/** A point outside the dialog. */
 const BESIDE = { x: 5, y: 5 };
 
 async function asking(page: Page) {
-  await page.getByRole("button", { name: "Leave a test message" }).click();
+  await page.getByRole("button", { name: "Submit a test message" }).click();
   return page.getByRole("dialog");
 }
 
-test("selecting text and letting go beside the dialog does not close it; a click beside it does", async ({ page, open }) => {
+test("selecting text and letting go beside the dialog does not close it; a click beside it does", async ({
+  page,
+  open,
+}) => {
   await open("#/senders");
   const dialog = await asking(page);
   const field = dialog.getByRole("textbox").last();
@@ -32,7 +35,9 @@ test("Escape, however often, does not close a dialog whose work is under way", a
   await say(page, "Remember the figs.");
   await answered(page);
   let release = () => {};
-  const released = new Promise<void>((resolve) => { release = resolve; });
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
   await page.route("**/compact", async (route) => {
     await released;
     await route.fulfill({ status: 503, json: { code: "store_unavailable", detail: "the database is away" } });

@@ -1,4 +1,4 @@
-// The reader of the interface's document, which stands beside the page.
+// The API reference at /docs.
 import { expect, test } from "./page";
 
 test("whoever is signed in reads every route without a token, finds one and tries it", async ({ page, troubles }) => {
@@ -8,7 +8,7 @@ test("whoever is signed in reads every route without a token, finds one and trie
   await page.getByLabel("Find", { exact: true }).fill("get healthz");
   await page.getByText("/healthz").click();
   await page.getByRole("button", { name: "Send" }).first().click();
-  // The answer, not the example in the document, which names all fields.
+  // The response, not the example in the document, which names all fields.
   await expect(page.getByText(/^\{\s*"status": "ok"\s*\}$/)).toBeVisible();
   expect(troubles).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// Words that want to be more than words: in a prompt, a template, a message, a title. They stay text wherever they are shown.
+// Markup in prompts, templates, messages and titles stays plain text everywhere.
 import type { Page } from "@playwright/test";
 import { expect, settled, test } from "./page";
 import { post } from "./talk";
@@ -8,20 +8,33 @@ const MALLORY = "<b>mallory</b>";
 const TURNED = "invoice\u202Efdp.exe \u2066x";
 const SHOWN = "invoice⟪U+202E⟫fdp.exe ⟪U+2066⟫x";
 
-/** A conversation with the agent whose prompt is the template, and its turn. */
+/** A conversation with the agent that uses the template, and its turn. */
 async function talkWithScribe(page: Page, words: string): Promise<{ id: string; turn: string }> {
   const { id } = await post<{ id: string }>(page, "/api/v1/conversations", { title: words, agent: "scribe" });
   await post(page, `/api/v1/conversations/${id}/messages`, { text: words });
-  const turn = await page.evaluate(async (id) => (await (await fetch(`/api/v1/turns?session=${id}`)).json()).items[0].turn as string, id);
+  const turn = await page.evaluate(
+    async (id) => (await (await fetch(`/api/v1/turns?session=${id}`)).json()).items[0].turn as string,
+    id,
+  );
   return { id, turn };
 }
 
-/** Does something while these words stand in the template, written as the page writes: with its cookie, from its own origin. */
+/**
+ * Runs `then` while the template contains the text; saves it as the page would, with the cookie and from its origin.
+ */
 async function withTemplate(page: Page, words: string, then: () => Promise<void>): Promise<void> {
-  const put = (template: string, message: string) => page.evaluate(async ({ template, message }) => {
-    const stored = await fetch("/system-prompt", { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ template, message }) });
-    return stored.status;
-  }, { template, message });
+  const put = (template: string, message: string) =>
+    page.evaluate(
+      async ({ template, message }) => {
+        const stored = await fetch("/system-prompt", {
+          method: "PUT",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ template, message }),
+        });
+        return stored.status;
+      },
+      { template, message },
+    );
   const before = await page.evaluate(async () => (await (await fetch("/system-prompt")).json()).template as string);
   expect(await put(`${before}\n${words}`, words.slice(0, 80))).toBe(200);
   try {
@@ -31,7 +44,7 @@ async function withTemplate(page: Page, words: string, then: () => Promise<void>
   }
 }
 
-/** Opens every step of a turn, so that each field of it is on the page. */
+/** Expands every span of a turn, so that all its fields are on the page. */
 async function openSteps(page: Page): Promise<void> {
   const steps = page.locator("button[data-span]");
   for (let at = 0; at < (await steps.count()); at++) await steps.nth(at).click();
@@ -44,17 +57,29 @@ test("a hostile template, message, title and sender stay text in every view", as
     const { id, turn } = await talkWithScribe(page, HOSTILE);
     await post(page, "/api/v1/inbox", { sender: MALLORY, body: HOSTILE });
     const main = page.locator("main");
-    /** Where, what to do there first, and what then has the words in it. */
+    /** The view, the preparation, and the element that contains the text. */
     const places: [string, (() => Promise<unknown>)?, (() => ReturnType<Page["locator"]>)?][] = [
-      ["#/prompt?agent=scribe", () => page.getByRole("button", { name: /^Template/ }).click(), () => page.getByLabel("Text of Template")],
+      [
+        "#/prompt?agent=scribe",
+        () => page.getByRole("button", { name: /^Template/ }).click(),
+        () => page.getByLabel("Text of Template"),
+      ],
       ["#/prompt?agent=scribe&tab=text", undefined, () => page.getByRole("region", { name: /^Template/ })],
-      ["#/prompt?agent=scribe&tab=compare&against=chosen&b.agent=Assistant", () => page.getByRole("list", { name: "Layers side by side" }).getByRole("button", { name: /Template/ }).click(), () => page.locator(".diff")],
+      [
+        "#/prompt?agent=scribe&tab=compare&against=chosen&b.agent=Assistant",
+        () =>
+          page
+            .getByRole("list", { name: "Layers side by side" })
+            .getByRole("button", { name: /Template/ })
+            .click(),
+        () => page.locator(".diff"),
+      ],
       [`#/prompt?conversation=${id}`, undefined, () => page.getByLabel("Text of epoch 1")],
       ["#/template"],
       ["#/layers"],
       [`#/chat/${id}`, undefined, () => page.getByRole("region", { name: "Messages" })],
       ["#/conversations", undefined, () => page.getByRole("region", { name: "Conversations" })],
-      [`#/conversations/${id}`, undefined, () => page.getByRole("region", { name: "What was said" })],
+      [`#/conversations/${id}`, undefined, () => page.getByRole("region", { name: "Messages" })],
       ["#/senders", undefined, () => page.getByRole("region", { name: "Senders" })],
       [`#/senders/${encodeURIComponent(MALLORY)}`, undefined, () => page.locator("figure.outside").first()],
       ["#/trace", undefined, () => page.getByRole("table").first()],
@@ -67,7 +92,10 @@ test("a hostile template, message, title and sender stay text in every view", as
       await open(place);
       await first?.();
       if (within) {
-        await expect(within(), place).toContainText(place === "#/senders" ? MALLORY : "<script>window.hacked=2</script>", { timeout: 30_000 });
+        await expect(within(), place).toContainText(
+          place === "#/senders" ? MALLORY : "<script>window.hacked=2</script>",
+          { timeout: 30_000 },
+        );
         await expect(within(), place).toBeVisible();
       }
       expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked), place).toBeUndefined();
@@ -78,25 +106,49 @@ test("a hostile template, message, title and sender stay text in every view", as
   await settled(page);
 });
 
-test("characters that turn the direction of a text are shown, and turn nothing around them", async ({ page, open, troubles }) => {
+test("characters that turn the direction of a text are shown, and turn nothing around them", async ({
+  page,
+  open,
+  troubles,
+}) => {
   await open("#/prompt");
   await withTemplate(page, `Look: ${TURNED}`, async () => {
     const { id, turn } = await talkWithScribe(page, `Look: ${TURNED}`);
     const places = [
-      "#/conversations", `#/conversations/${id}`, `#/chat/${id}`, "#/trace", `#/trace/${turn}`, `#/prompt?conversation=${id}`,
-      "#/prompt?agent=scribe", "#/prompt?agent=scribe&layer=template", "#/prompt?agent=scribe&tab=text",
+      "#/conversations",
+      `#/conversations/${id}`,
+      `#/chat/${id}`,
+      "#/trace",
+      `#/trace/${turn}`,
+      `#/prompt?conversation=${id}`,
+      "#/prompt?agent=scribe",
+      "#/prompt?agent=scribe&layer=template",
+      "#/prompt?agent=scribe&tab=text",
     ];
     for (const place of places) {
       await open(place);
       if (place.includes(turn)) await openSteps(page);
       await expect(page.locator("main").getByText(SHOWN).first(), place).toBeVisible();
-      expect(await page.locator("main").evaluate((main) => /[\u202A-\u202E\u2066-\u2069]/.test((main as HTMLElement).innerText)), place).toBe(false);
+      expect(
+        await page
+          .locator("main")
+          .evaluate((main) => /[\u202A-\u202E\u2066-\u2069]/.test((main as HTMLElement).innerText)),
+        place,
+      ).toBe(false);
     }
-    // Two texts side by side are in an editor, which draws its own lines.
+    // A side-by-side diff is an editor that renders its own lines.
     await open("#/prompt?agent=scribe&tab=compare&against=chosen&b.agent=Assistant");
-    await page.getByRole("list", { name: "Layers side by side" }).getByRole("button", { name: /Template/ }).click();
+    await page
+      .getByRole("list", { name: "Layers side by side" })
+      .getByRole("button", { name: /Template/ })
+      .click();
     await expect(page.locator(".diff .cm-content").first()).toContainText(SHOWN);
-    expect(await page.locator(".diff .cm-content").first().evaluate((text) => /[\u202A-\u202E\u2066-\u2069]/.test((text as HTMLElement).innerText))).toBe(false);
+    expect(
+      await page
+        .locator(".diff .cm-content")
+        .first()
+        .evaluate((text) => /[\u202A-\u202E\u2066-\u2069]/.test((text as HTMLElement).innerText)),
+    ).toBe(false);
   });
   expect(troubles).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// A server of a test's own, for tests that change what is stored, and somebody signed in to it.
+// A separate server for tests that change stored data, and a signed-in user.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,11 +11,11 @@ import { type Served, serve } from "./server";
 const BIN = process.env.FOREWORD_BIN ?? "../target/debug/foreword";
 
 export interface Own extends Served {
-  /** Makes the browser of a test the owner's, here. */
+  /** Signs the test's browser in as the owner. */
   enter: (context: BrowserContext) => Promise<void>;
 }
 
-/** A demo, and its owner. */
+/** A demo server and its owner. */
 export async function ownDemo(browser: Browser): Promise<Own> {
   const served = await serve(["serve", "--demo"]);
   const context = await browser.newContext({ storageState: undefined });
@@ -31,14 +31,23 @@ export async function ownDemo(browser: Browser): Promise<Own> {
   return { ...served, enter };
 }
 
-/** A workspace in which nothing has happened yet, as `foreword init` makes it. */
+/** An empty workspace, as created by `foreword init`. */
 export function ownFresh(): Promise<Served> {
   return ownWorkspace("gateway", (config) => config);
 }
 
-/** Signs somebody in with a token of theirs. */
+/** Signs a user in with a token. */
 export async function signIn(page: Page, served: Served, user: string, scopes: string[]): Promise<void> {
-  const args = ["-w", served.workspace, "--json", "token", "create", "--user", user, ...scopes.flatMap((scope) => ["--scope", scope])];
+  const args = [
+    "-w",
+    served.workspace,
+    "--json",
+    "token",
+    "create",
+    "--user",
+    user,
+    ...scopes.flatMap((scope) => ["--scope", scope]),
+  ];
   const { token } = JSON.parse(execFileSync(BIN, args, { encoding: "utf8" })) as { token: string };
   await page.context().clearCookies();
   await page.goto(served.url);
@@ -47,20 +56,20 @@ export async function signIn(page: Page, served: Served, user: string, scopes: s
   await page.getByRole("navigation", { name: "Views" }).waitFor();
 }
 
-/** Takes what completion offers; the editor ignores keys that come before an eye could have read it. */
+/** Accepts a completion; the editor ignores keys that arrive too early. */
 export async function complete(page: Page): Promise<void> {
   await page.waitForTimeout(150);
   await page.keyboard.press("Enter");
 }
 
-/** What a screen reader would stumble over, seriously. */
+/** Serious accessibility violations. */
 export async function nothingSerious(page: Page): Promise<void> {
   const found = await new AxeBuilder({ page }).analyze();
   const serious = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
   expect(serious.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
 }
 
-/** A workspace of its own, changed by `edit` before it is served. */
+/** A separate workspace, changed by `edit` before it is served. */
 export async function ownWorkspace(blueprint: string, edit: (config: string) => string): Promise<Served> {
   const folder = mkdtempSync(join(tmpdir(), "foreword-page-"));
   const workspace = join(folder, "home");

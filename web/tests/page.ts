@@ -1,10 +1,20 @@
-// What tests of the page begin with: a signed-in browser at a view, and an eye on whatever goes wrong behind it.
-import { type Page, test as base, expect } from "@playwright/test";
+// Shared helpers: opens a view in a signed-in browser and records browser errors.
+import { test as base, expect, type Page } from "@playwright/test";
 
-export const VIEWS = ["prompt", "template", "layers", "chat", "conversations", "senders", "trace", "costs", "status"] as const;
+export const VIEWS = [
+  "prompt",
+  "template",
+  "layers",
+  "chat",
+  "conversations",
+  "senders",
+  "trace",
+  "costs",
+  "status",
+] as const;
 
 export const test = base.extend<{ open: (place?: string) => Promise<Page>; troubles: string[] }>({
-  /** What the browser complained about: errors, and what the content security policy forbade. */
+  /** Console errors and violations of the content security policy. */
   troubles: async ({ page }, use) => {
     const troubles: string[] = [];
     page.on("pageerror", (error) => troubles.push(String(error)));
@@ -20,7 +30,7 @@ export const test = base.extend<{ open: (place?: string) => Promise<Page>; troub
   },
 });
 
-/** Waits until a view is there and nothing is on its way any more. */
+/** Waits until a view is shown and all requests are finished. */
 export async function settled(page: Page): Promise<void> {
   await page.locator("main[data-view]").waitFor();
   await expect(page.locator("main .busy")).toHaveCount(0, { timeout: 15_000 });

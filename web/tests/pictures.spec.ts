@@ -1,11 +1,10 @@
-// The pictures in the README and in docs/page.md: each view of the demo at its best, in the state that the words beside it tell
-// of. `make pictures` puts them into docs/pictures.
+// The screenshots in the README and in docs/page.md. `make pictures` writes them to docs/pictures.
 import { mkdirSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { type Own, ownDemo } from "./own";
-import { expect, settled, test as base } from "./page";
+import { test as base, expect, settled } from "./page";
 
-// A demo that no other test has been in.
+// A demo that no other test has used.
 let served: Own;
 const test = base.extend<{ open: (place: string) => Promise<Page> }>({
   open: async ({ page, context }, use) => {
@@ -27,7 +26,7 @@ mkdirSync(FOLDER, { recursive: true });
 
 async function picture(page: Page, name: string): Promise<void> {
   await settled(page);
-  // What fades or fills comes to rest.
+  // Wait for transitions to finish.
   await page.waitForTimeout(700);
   await page.screenshot({ path: `${FOLDER}/${name}.png` });
 }

@@ -1,5 +1,4 @@
-// A server that goes away in the middle of an answer, and comes back: the page goes on by itself, and no word is lost or said
-// twice.
+// A server that stops during an answer and restarts: the page reconnects, and no text is lost or repeated.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,9 +25,9 @@ for (const how of ["SIGTERM", "SIGKILL"] as const) {
       await ended(served, how);
       await expect(page.getByText("Connection lost. Trying again …")).toBeVisible();
       await say(page, "!say And this was said meanwhile.");
-      await expect(page.getByText("waits for the connection")).toBeVisible();
+      await expect(page.getByText("waiting for the connection")).toBeVisible();
       served = await serve(home, new URL(served.url).host);
-      // What the model had not said when it was cut off is asked for again; the reader sees one answer, whole.
+      // The model repeats what it had not finished; the user sees one complete answer.
       const answer = answers(page).first();
       await expect(answer).toContainText("word59", { timeout: 120_000 });
       await expect(page.getByText("Connection lost.")).toBeHidden();
@@ -49,11 +48,11 @@ test("what could not be had while the server was away comes by itself when it is
   const folder = mkdtempSync(join(tmpdir(), "foreword-page-"));
   const home = ["-w", join(folder, "home"), "serve"];
   let served: Served | undefined = await serve([...home, "--demo"]);
-  const away = page.getByText("The server can't be reached.").first();
+  const away = page.getByText("The server is unreachable.").first();
   try {
     const listen = new URL(served.url).host;
     await page.goto(served.link);
-    const summary = page.getByRole("region", { name: "What it comes to" });
+    const summary = page.getByRole("region", { name: "Totals" });
     await expect(summary.getByRole("status")).toContainText("alice");
     await ended(served, "SIGTERM");
     await page.getByLabel("user", { exact: true }).selectOption("bob");
@@ -62,7 +61,7 @@ test("what could not be had while the server was away comes by itself when it is
     served = await serve(home, listen);
     await expect(summary.getByRole("status")).toContainText("bob", { timeout: 15_000 });
     await expect(away).toBeHidden();
-    // A view that was never loaded is a file that the server has.
+    // A view that was not loaded yet needs a file from the server.
     await ended(served, "SIGTERM");
     await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Layers" }).click();
     await expect(away).toBeVisible();
@@ -76,7 +75,7 @@ test("what could not be had while the server was away comes by itself when it is
   }
 });
 
-/** Ends a server by a signal, and waits until it is gone. */
+/** Sends a signal to a server and waits until it exits. */
 async function ended(served: Served, how: NodeJS.Signals): Promise<void> {
   served.process.removeAllListeners("exit");
   const gone = new Promise((resolve) => served.process.once("exit", resolve));

@@ -1,4 +1,4 @@
-// Letters from outside: who wrote, what was said with each of them, and a way to try it.
+// The senders view: senders, their messages, and submitting one.
 import { tabTo } from "./keys";
 import { nothingSerious } from "./own";
 import { expect, overflow, settled, test } from "./page";
@@ -20,7 +20,7 @@ test("the exchanges with one of them stand in order, theirs marked as from outsi
   const exchanges = page.getByRole("list", { name: "Exchanges" }).getByRole("listitem");
   await expect(exchanges).toHaveCount(2);
   await expect(exchanges.first().locator("figure.outside")).toContainText("The seal for your dishwasher has come.");
-  await expect(exchanges.first()).toContainText("Our answer");
+  await expect(exchanges.first()).toContainText("Answer");
   await expect(exchanges.first()).toContainText("answered");
   await expect(exchanges.last().locator("figure.outside")).toContainText("Friday it is.");
   await exchanges.first().getByRole("link", { name: "Trace" }).click();
@@ -33,7 +33,7 @@ test("a search finds an address, and its end shows all again", async ({ page, op
   await expect(page.getByRole("link", { name: "market@example.org" })).toHaveCount(0);
   await expect(page.getByRole("link", { name: "post@plumber.example" })).toBeVisible();
   await page.getByLabel("Search addresses").fill("nobody at all");
-  await expect(page.getByText("Nobody matches")).toBeVisible();
+  await expect(page.getByText("No matches")).toBeVisible();
   await page.getByRole("button", { name: "Show all" }).click();
   await expect(page.getByRole("link", { name: "market@example.org" })).toBeVisible();
 });
@@ -53,7 +53,10 @@ test("a long letter is shown whole when it is wanted, and its address fits a pho
   await expect(page.getByRole("button", { name: "Show all" })).toHaveCount(0);
 });
 
-test("the search for an address follows the address of the page, and the navigation ends it", async ({ page, open }) => {
+test("the search for an address follows the address of the page, and the navigation ends it", async ({
+  page,
+  open,
+}) => {
   await open("#/senders");
   await page.evaluate(() => (location.hash = "#/senders?q=plumber"));
   await expect(page.getByLabel("Search addresses")).toHaveValue("plumber");
@@ -65,7 +68,7 @@ test("the search for an address follows the address of the page, and the navigat
 
 test("the owner leaves a test message by keyboard, and sees it answered", async ({ page, open }) => {
   await open("#/senders");
-  await tabTo(page, page.getByRole("button", { name: "Leave a test message …" }));
+  await tabTo(page, page.getByRole("button", { name: "Submit a test message …" }));
   await page.keyboard.press("Enter");
   const from = page.getByRole("dialog").getByLabel("From");
   if (!(await from.evaluate((field) => field === document.activeElement))) await tabTo(page, from);
@@ -74,9 +77,9 @@ test("the owner leaves a test message by keyboard, and sees it answered", async 
   await page.keyboard.type("Hello from a test.");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await expect(page.getByText(/It waits in the inbox|Answered:/)).toBeVisible();
+  await expect(page.getByText(/Waiting in the inbox|Answered:/)).toBeVisible();
   await expect(page.getByText("Answered:")).toBeVisible({ timeout: 30_000 });
-  await tabTo(page, page.getByRole("link", { name: /All that was said with/ }));
+  await tabTo(page, page.getByRole("link", { name: /All messages of/ }));
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("tester@example.org");
   await expect(page.getByText("Hello from a test.").first()).toBeVisible();
@@ -85,7 +88,10 @@ test("the owner leaves a test message by keyboard, and sees it answered", async 
 test("odd addresses and hostile letters stay what they are", async ({ page, open, troubles }) => {
   const odd = `Odd/../Name?x=1#&%20 <b onclick="window.hacked=1">ü</b>@example.org ${"w".repeat(80)}`;
   await open("#/senders");
-  await post(page, "/api/v1/inbox", { sender: odd, body: '<script>window.hacked=2</script>\n<img src=x onerror="window.hacked=3">' });
+  await post(page, "/api/v1/inbox", {
+    sender: odd,
+    body: '<script>window.hacked=2</script>\n<img src=x onerror="window.hacked=3">',
+  });
   await expect(page.getByRole("link", { name: "Odd/" })).toBeVisible({ timeout: 30_000 });
   await page.getByRole("link", { name: "Odd/" }).click();
   await settled(page);
@@ -104,13 +110,25 @@ test("odd addresses and hostile letters stay what they are", async ({ page, open
 test("what waits for an answer is missed if it can't be asked for, and then it is there", async ({ page, open }) => {
   let away = true;
   await page.route("**/api/v1/inbox?**", (route) => {
-    if (away) return route.fulfill({ status: 503, json: { code: "busy", detail: "the store is busy", help: "try again in a moment" } });
+    if (away)
+      return route.fulfill({
+        status: 503,
+        json: { code: "busy", detail: "the store is busy", help: "try again in a moment" },
+      });
     const state = new URL(route.request().url()).searchParams.get("state");
-    const letter = { id: "i-1", sender: "post@plumber.example", body: "Is anybody there?", state, received_at: "2026-11-17T02:00:00Z", attempts: 0, turn: null };
+    const letter = {
+      id: "i-1",
+      sender: "post@plumber.example",
+      body: "Is anybody there?",
+      state,
+      received_at: "2026-11-17T02:00:00Z",
+      attempts: 0,
+      turn: null,
+    };
     return route.fulfill({ json: { items: state === "staged" ? [letter] : [], next: null } });
   });
   await open("#/senders");
-  const waiting = page.getByRole("region", { name: "Not answered yet" });
+  const waiting = page.getByRole("region", { name: "Unanswered" });
   await expect(waiting.getByRole("alert")).toContainText("The store is busy.");
   away = false;
   await waiting.getByRole("button", { name: "Try again" }).click();
@@ -123,11 +141,22 @@ test("a letter that failed leads to the turn in which it did", async ({ page, op
   const failed = (await page.locator("main a[href^='#/trace/t-']").first().getAttribute("href"))!;
   await page.route("**/api/v1/inbox?**", (route) => {
     const state = new URL(route.request().url()).searchParams.get("state");
-    const letter = { id: "i-1", sender: "post@plumber.example", body: "Is anybody there?", state, received_at: "2026-11-17T02:00:00Z", attempts: 2, failures: 1, error: "provider unavailable", failed_turn: failed.split("/").pop(), turn: null };
+    const letter = {
+      id: "i-1",
+      sender: "post@plumber.example",
+      body: "Is anybody there?",
+      state,
+      received_at: "2026-11-17T02:00:00Z",
+      attempts: 2,
+      failures: 1,
+      error: "provider unavailable",
+      failed_turn: failed.split("/").pop(),
+      turn: null,
+    };
     return route.fulfill({ json: { items: state === "set_aside" ? [letter] : [], next: null } });
   });
   await open("#/senders");
-  await page.getByRole("region", { name: "Not answered yet" }).getByRole("link", { name: "What happened" }).click();
+  await page.getByRole("region", { name: "Unanswered" }).getByRole("link", { name: "What happened" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Turn in");
   expect(page.url()).toContain(failed);
 });

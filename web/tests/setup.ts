@@ -1,4 +1,4 @@
-// One demo for all tests that only look, with a browser that has used its link.
+// One demo server for all read-only tests, with a browser signed in by its link.
 import { mkdirSync } from "node:fs";
 import { chromium, type FullConfig } from "@playwright/test";
 import { serve } from "./server";

@@ -1,4 +1,4 @@
-// Getting in and out: a link that works once, a token, and nothing of either where it could be read.
+// Signing in with a one-time link or a token; neither stays readable.
 import { execFileSync } from "node:child_process";
 import { expect, test } from "@playwright/test";
 import { type Served, serve } from "./server";
@@ -17,10 +17,13 @@ test("a stranger is asked for a token, and told where one is had", async ({ page
   await expect(page.getByText("foreword token create")).toBeVisible();
   await page.getByLabel("Token").fill("fwd_nonsense");
   await page.getByRole("button", { name: "Open" }).click();
-  await expect(page.getByRole("alert")).toContainText("no token");
+  await expect(page.getByRole("alert")).toContainText("Malformed token");
 });
 
-test("the link opens the page once, and nothing of it stays in the address or in reach of scripts", async ({ page, browser }) => {
+test("the link opens the page once, and nothing of it stays in the address or in reach of scripts", async ({
+  page,
+  browser,
+}) => {
   await page.goto(served.link);
   await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
   expect(page.url()).not.toContain("welcome");
@@ -45,7 +48,7 @@ test("the link works in a tab that shows the sign-in already", async ({ page }) 
   try {
     await page.goto(own.url);
     await expect(page.getByLabel("Token")).toBeFocused();
-    // Only what is behind the `#` differs: the browser loads nothing.
+    // Only the hash changes, so the browser does not reload.
     await page.goto(own.link);
     await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
     expect(page.url()).not.toContain("welcome");
@@ -55,7 +58,11 @@ test("the link works in a tab that shows the sign-in already", async ({ page }) 
 });
 
 test("bob's token opens what bob may see", async ({ page }) => {
-  const made = execFileSync(process.env.FOREWORD_BIN ?? "../target/debug/foreword", ["-w", served.workspace, "--json", "token", "create", "--user", "bob"], { encoding: "utf8" });
+  const made = execFileSync(
+    process.env.FOREWORD_BIN ?? "../target/debug/foreword",
+    ["-w", served.workspace, "--json", "token", "create", "--user", "bob"],
+    { encoding: "utf8" },
+  );
   const { token } = JSON.parse(made) as { token: string };
   await page.goto(served.url);
   await page.getByLabel("Token").fill(token);

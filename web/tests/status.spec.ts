@@ -1,14 +1,16 @@
-// How things stand, and the little that can be done about it: run a schedule, go on with a workflow, follow an error.
+// The status view: running a schedule, resuming a workflow, following an error.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { tabTo } from "./keys";
-import { type Own, nothingSerious, ownDemo, ownFresh, signIn } from "./own";
+import { nothingSerious, type Own, ownDemo, ownFresh, signIn } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import type { Served } from "./server";
 
 let served: Own;
-test.beforeAll(async ({ browser }) => { served = await ownDemo(browser); });
+test.beforeAll(async ({ browser }) => {
+  served = await ownDemo(browser);
+});
 test.afterAll(() => served.stop());
 test.beforeEach(({ context }) => served.enter(context));
 
@@ -27,22 +29,37 @@ test("all is told: version, store, nodes, schedules, channels, budgets, memory, 
   await expect(main).toContainText("sqlite");
   await expect(part(page, "Nodes")).toContainText("this one");
   await expect(part(page, "Nodes")).toContainText(told.server.listen);
-  await expect(part(page, "Schedules").getByRole("rowheader")).toHaveText([/^garden-week/, /^heartbeat/, /^night/, /^stall-check/]);
+  await expect(part(page, "Schedules").getByRole("rowheader")).toHaveText([
+    /^garden-week/,
+    /^heartbeat/,
+    /^night/,
+    /^stall-check/,
+  ]);
   await expect(part(page, "Channels").getByRole("rowheader")).toHaveCount(Object.keys(told.channels).length);
   await expect(part(page, "Budgets")).toContainText("carol");
   await expect(main).toContainText(/memory, private\s*1 observation/);
   await expect(main).toContainText(/events lost\s*0/);
-  await expect(part(page, "Tool servers")).toContainText("No tool server is configured.");
-  await expect(part(page, "Deliveries")).toContainText("Nothing is on its way.");
+  await expect(part(page, "Tool servers")).toContainText("No tool servers.");
+  await expect(part(page, "Deliveries")).toContainText("No deliveries.");
   expect(troubles).toEqual([]);
 });
 
 test("several nodes are told apart, and what waits has its depth", async ({ page }) => {
   await page.route("**/api/v1/status", async (route) => {
     const told = await (await route.fetch()).json();
-    const here = { node: told.server.node, version: "0.1.0", listen: told.server.listen, started_at: told.now, seen_at: told.now, here: true, gone: false };
+    const here = {
+      node: told.server.node,
+      version: "0.1.0",
+      listen: told.server.listen,
+      started_at: told.now,
+      seen_at: told.now,
+      here: true,
+      gone: false,
+    };
     const other = { ...here, node: "node-the-other-one-of-two", listen: "127.0.0.1:7999", here: false, gone: true };
-    await route.fulfill({ json: { ...told, nodes: [here, other], queues: { inbox: 3, turns: 1, deliveries: 0, outbox: 0, events: 0 } } });
+    await route.fulfill({
+      json: { ...told, nodes: [here, other], queues: { inbox: 3, turns: 1, deliveries: 0, outbox: 0, events: 0 } },
+    });
   });
   await at(page);
   const nodes = part(page, "Nodes").getByRole("row");
@@ -57,7 +74,9 @@ test("an error leads to its trace", async ({ page }) => {
   await expect(error).toContainText("overloaded (HTTP 529)");
   await error.getByRole("link", { name: "Trace" }).click();
   await settled(page);
-  await expect(page.getByRole("region", { name: "In short" })).toContainText("Failed after 2 retries: overloaded (HTTP 529).");
+  await expect(page.getByRole("region", { name: "Summary" })).toContainText(
+    "Failed after 2 retries: overloaded (HTTP 529).",
+  );
 });
 
 test("a schedule is run now, by the keyboard, and its history grows", async ({ page, troubles }) => {
@@ -80,17 +99,20 @@ test("a workflow run that failed is gone on with once what it missed is there", 
   const runs = part(page, "Workflow runs");
   const failed = runs.getByRole("row").filter({ hasText: "social/stall.md" });
   await expect(failed).toContainText("failed");
-  await failed.getByRole("button", { name: /^Go on/ }).click();
-  const dialog = page.getByRole("dialog", { name: "Go on with read-out" });
-  await expect(dialog.getByLabel("Do the step again")).toBeChecked();
-  await dialog.getByRole("button", { name: "Go on", exact: true }).click();
+  await failed.getByRole("button", { name: /^Resume/ }).click();
+  const dialog = page.getByRole("dialog", { name: "Resume read-out" });
+  await expect(dialog.getByLabel("Retry the step")).toBeChecked();
+  await dialog.getByRole("button", { name: "Resume", exact: true }).click();
   await expect(dialog.getByRole("alert")).toContainText("there is no note");
 
   const folder = join(served.workspace, "memory", "social");
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "stall.md"), "---\ndescription: the honesty stall\n---\n\nCarol fills the shelves on Friday.\n");
+  writeFileSync(
+    join(folder, "stall.md"),
+    "---\ndescription: the honesty stall\n---\n\nCarol fills the shelves on Friday.\n",
+  );
   await expect(async () => {
-    await dialog.getByRole("button", { name: "Go on", exact: true }).click();
+    await dialog.getByRole("button", { name: "Resume", exact: true }).click();
     await expect(dialog).toBeHidden({ timeout: 4000 });
   }).toPass({ timeout: 30_000 });
   await expect(failed).toContainText("done");
@@ -114,7 +136,7 @@ test("it is asked again by itself, without losing the focus or jumping", async (
 test("a server that goes away is told of, and what was known stays", async ({ page }) => {
   await at(page);
   await page.route("**/api/v1/**", (route) => route.abort());
-  await expect(page.getByRole("alert").first()).toContainText("can't be reached", { timeout: 10_000 });
+  await expect(page.getByRole("alert").first()).toContainText("is unreachable", { timeout: 10_000 });
   await expect(part(page, "Nodes")).toContainText("this one");
   const server = page.locator(".figures > div").filter({ hasText: "server" }).first();
   await expect(server).toContainText("not reached");
@@ -123,11 +145,28 @@ test("a server that goes away is told of, and what was known stays", async ({ pa
   await expect(server).toContainText("ok");
 });
 
-test("a delivery that was given up is tried again", async ({ page }) => {
+test("a failed delivery is retried", async ({ page }) => {
   let retried = "";
-  await page.route("**/api/v1/channels/deliveries?**", (route) => route.fulfill({ json: { items: [
-    { id: "d-1", channel: "signal:bob", conversation: "bookshelf", status: retried ? "waiting" : "given_up", attempts: 12, createdAt: "2026-11-16T02:00:00Z", dueAt: "2026-11-17T02:00:00Z", error: "the bridge answered 503", turn: "t-1" },
-  ], next: null } }));
+  await page.route("**/api/v1/channels/deliveries?**", (route) =>
+    route.fulfill({
+      json: {
+        items: [
+          {
+            id: "d-1",
+            channel: "signal:bob",
+            conversation: "bookshelf",
+            status: retried ? "waiting" : "given_up",
+            attempts: 12,
+            createdAt: "2026-11-16T02:00:00Z",
+            dueAt: "2026-11-17T02:00:00Z",
+            error: "the bridge answered 503",
+            turn: "t-1",
+          },
+        ],
+        next: null,
+      },
+    }),
+  );
   await page.route("**/api/v1/channels/deliveries/d-1/retry", (route) => {
     retried = route.request().method();
     return route.fulfill({ json: {} });
@@ -137,7 +176,7 @@ test("a delivery that was given up is tried again", async ({ page }) => {
   await expect(row).toContainText("given up");
   await expect(row).toContainText("the bridge answered 503");
   await expect(row.getByRole("link", { name: "Trace" })).toHaveAttribute("href", "#/trace/t-1");
-  await row.getByRole("button", { name: /again/ }).click();
+  await row.getByRole("button", { name: /^Retry/ }).click();
   await expect(row).toContainText("waiting");
   expect(retried).toBe("POST");
 });
@@ -147,7 +186,10 @@ for (const scheme of ["light", "dark"] as const)
     await page.emulateMedia({ colorScheme: scheme });
     await at(page);
     await part(page, "Schedules").getByRole("button", { name: "History of stall-check" }).click();
-    await part(page, "Workflow runs").getByRole("button", { name: /^Steps/ }).first().click();
+    await part(page, "Workflow runs")
+      .getByRole("button", { name: /^Steps/ })
+      .first()
+      .click();
     await settled(page);
     await nothingSerious(page);
     await page.setViewportSize({ width: 390, height: 844 });
@@ -160,7 +202,12 @@ test("a thousand channels and errors with long names fit", async ({ page }) => {
   await page.route("**/api/v1/status", async (route) => {
     const answer = await route.fetch();
     const told = await answer.json();
-    told.channels = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`signal:${"somebody-with-a-long-name".repeat(3)}-${at}`, { last_message: told.now, errors: at % 3 }]));
+    told.channels = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, at) => [
+        `signal:${"somebody-with-a-long-name".repeat(3)}-${at}`,
+        { last_message: told.now, errors: at % 3 },
+      ]),
+    );
     told.errors = Array.from({ length: 200 }, () => ({ ...told.errors[0], error: "x".repeat(400) }));
     await route.fulfill({ json: told });
   });
@@ -175,7 +222,7 @@ test("bob sees what is his, and nothing is an alarm", async ({ page, troubles })
   await signIn(page, served, "bob", ["chat", "observe"]);
   troubles.length = 0;
   await at(page);
-  await expect(page.locator("main")).toContainText("here is what is yours");
+  await expect(page.locator("main")).toContainText("this is your part");
   await expect(part(page, "Workflow runs")).toContainText("shared/bookshelf.md");
   await expect(part(page, "Workflow runs")).not.toContainText("weekly-review");
   await expect(part(page, "Schedules")).toHaveCount(0);
@@ -190,8 +237,8 @@ test("a fresh workspace says what would be where", async ({ page, troubles }) =>
     await signIn(page, fresh, "alice", ["chat", "observe", "admin"]);
     troubles.length = 0;
     await at(page, fresh);
-    await expect(part(page, "Latest errors")).toContainText("No errors lately.");
-    await expect(part(page, "Workflow runs")).toContainText("No workflow has run yet.");
+    await expect(part(page, "Latest errors")).toContainText("No recent errors.");
+    await expect(part(page, "Workflow runs")).toContainText("No workflow runs.");
     await expect(part(page, "Nodes")).toContainText("this one");
     await nothingSerious(page);
     expect(troubles).toEqual([]);

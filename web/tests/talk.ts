@@ -1,23 +1,23 @@
-// What tests of the chat do again and again.
+// Shared helpers of the chat tests.
 import { execFileSync } from "node:child_process";
-import { type Locator, type Page, expect } from "@playwright/test";
+import { expect, type Locator, type Page } from "@playwright/test";
 
 export function composer(page: Page): Locator {
   return page.getByRole("textbox", { name: "Message" });
 }
 
-/** Says something, as people do. */
+/** Types a message and sends it. */
 export async function say(page: Page, text: string): Promise<void> {
   await composer(page).fill(text);
   await composer(page).press("Enter");
 }
 
-/** The answers, from top to bottom. */
+/** The answers, in order. */
 export function answers(page: Page): Locator {
   return page.locator("article.answer");
 }
 
-/** Waits until the last answer is over. */
+/** Waits until the last answer is complete. */
 export async function answered(page: Page): Promise<Locator> {
   const last = answers(page).last();
   await expect(last).toBeVisible();
@@ -25,24 +25,38 @@ export async function answered(page: Page): Promise<Locator> {
   return last;
 }
 
-/** The conversation that the page is at. */
+/** The id of the open conversation. */
 export async function here(page: Page): Promise<string> {
   await expect(page).toHaveURL(/#\/chat\/.+/);
   return decodeURIComponent(/#\/chat\/([^?]+)/.exec(page.url())?.[1] ?? "");
 }
 
-/** What the server says, asked by the page itself. */
+/** Sends a GET request from the page. */
 export function get<T>(page: Page, path: string): Promise<T> {
   return page.evaluate(async (path) => (await fetch(path)).json(), path) as Promise<T>;
 }
 
-/** Does something that the page itself could. */
+/** Sends a request the page itself could send. */
 export function post<T>(page: Page, path: string, body: unknown): Promise<T> {
-  return page.evaluate(async ({ path, body }) => (await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json(), { path, body }) as Promise<T>;
+  return page.evaluate(
+    async ({ path, body }) =>
+      (
+        await fetch(path, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body),
+        })
+      ).json(),
+    { path, body },
+  ) as Promise<T>;
 }
 
-/** A token for somebody of a workspace. */
+/** Creates a token for a user of a workspace. */
 export function tokenOf(workspace: string, user: string): string {
-  const made = execFileSync(process.env.FOREWORD_BIN ?? "../target/debug/foreword", ["-w", workspace, "--json", "token", "create", "--user", user], { encoding: "utf8" });
+  const made = execFileSync(
+    process.env.FOREWORD_BIN ?? "../target/debug/foreword",
+    ["-w", workspace, "--json", "token", "create", "--user", user],
+    { encoding: "utf8" },
+  );
   return (JSON.parse(made) as { token: string }).token;
 }

@@ -1,17 +1,22 @@
-// The template: written, checked, previewed, compared, saved and taken back. A demo of its own, since it is rewritten.
+// The template view: editing, checking, previewing, comparing, saving and rolling back. Uses its own demo server,
+// because it changes the template.
 import type { Page } from "@playwright/test";
-import { type Own, complete, nothingSerious, ownDemo, signIn } from "./own";
+import { complete, nothingSerious, type Own, ownDemo, signIn } from "./own";
 import { expect, overflow, settled, test } from "./page";
 
 let served: Own;
 let original = "";
-test.beforeAll(async ({ browser }) => { served = await ownDemo(browser); });
+test.beforeAll(async ({ browser }) => {
+  served = await ownDemo(browser);
+});
 test.afterAll(() => served.stop());
 test.beforeEach(async ({ context, page }) => {
   await served.enter(context);
   await at(page, "");
-  // Every test begins from the same text, whatever the one before has stored.
-  original ||= await page.evaluate(async () => ((await (await fetch("/api/v1/template/history/3")).json()) as { template: string }).template);
+  // Every test starts from the same text, whatever the previous one saved.
+  original ||= await page.evaluate(
+    async () => ((await (await fetch("/api/v1/template/history/3")).json()) as { template: string }).template,
+  );
   await elsewhere(page, original);
   await page.evaluate(() => localStorage.clear());
   await page.reload();
@@ -23,11 +28,17 @@ async function at(page: Page, query: string): Promise<void> {
   await settled(page);
 }
 
-/** As the page saves, but as somebody else. */
+/** Saves as the page does, but as another user. */
 async function elsewhere(page: Page, template: string): Promise<void> {
   const status = await page.evaluate(async (template) => {
     const headers = { "content-type": "application/json" };
-    return (await fetch("/system-prompt", { method: "PUT", headers, body: JSON.stringify({ template, message: "from elsewhere" }) })).status;
+    return (
+      await fetch("/system-prompt", {
+        method: "PUT",
+        headers,
+        body: JSON.stringify({ template, message: "from elsewhere" }),
+      })
+    ).status;
   }, template);
   expect(status).toBe(200);
 }
@@ -61,7 +72,7 @@ test("a file is asked for by its path, and may be there or not", async ({ page }
   await dialog.getByLabel("Path").fill("a]b");
   await expect(dialog.getByRole("button", { name: "Insert" })).toBeDisabled();
   await dialog.getByLabel("Path").fill("prompts/house-style.md");
-  await dialog.getByLabel("Only if the file is there").check();
+  await dialog.getByLabel("Only if the file exists").check();
   await dialog.getByRole("button", { name: "Insert" }).click();
   await expect(editor(page)).toContainText("[if file:prompts/house-style.md]");
   await expect(editor(page)).toContainText("[endif]");
@@ -110,7 +121,9 @@ test("a mistake is underlined with its message, and the list leads to it", async
 
 test("F8 goes from one problem to the next", async ({ page }) => {
   await write(page, "Today is [sytem:date].\nThere is [sytem:time].");
-  await expect(page.getByRole("region", { name: "Problems" })).toContainText("2 warnings. F8 in the editor goes from one to the next.");
+  await expect(page.getByRole("region", { name: "Problems" })).toContainText(
+    "2 warnings. F8 in the editor jumps to the next one.",
+  );
   await page.keyboard.press("Control+Home");
   for (const replaced of ["first", "second"]) {
     await page.keyboard.press("F8");
@@ -156,10 +169,12 @@ test("what is typed and what saving it costs are in sight, without scrolling", a
   await expect(preview(page)).toContainText("THE VERY LAST");
   const pane = await preview(page).boundingBox();
   expect((pane?.y ?? 0) + (pane?.height ?? 999)).toBeLessThanOrEqual(860);
-  // Those words, not only the pane.
-  await expect.poll(() => preview(page).evaluate((pane) => pane.scrollHeight - pane.clientHeight - pane.scrollTop)).toBeLessThan(60);
+  // The text itself is visible, not only the pane.
+  await expect
+    .poll(() => preview(page).evaluate((pane) => pane.scrollHeight - pane.clientHeight - pane.scrollTop))
+    .toBeLessThan(60);
   await expect(editor(page)).toBeFocused();
-  const line = page.getByText(/^Saving touches \d+ of \d+ conversations: [\d,]+ tok, \$[\d.]+$/);
+  const line = page.getByText(/^Saving affects \d+ of \d+ conversations: [\d,]+ tok, \$[\d.]+$/);
   await expect(line).toBeInViewport();
 });
 
@@ -169,8 +184,8 @@ test("a server that is gone is said once, where one tried to save", async ({ pag
   await page.getByRole("button", { name: "Save …" }).click();
   await save(page).getByRole("button", { name: "Save", exact: true }).click();
   await expect(save(page).getByRole("alert")).toHaveCount(1);
-  await expect(save(page)).toContainText("Not known. The server can't be reached.");
-  await expect(page.locator(".told.bad:visible")).toHaveCount(1);
+  await expect(save(page)).toContainText("Unknown. The server is unreachable.");
+  await expect(page.locator(".callout.bad:visible")).toHaveCount(1);
 });
 
 test("quick fingers lose no letter", async ({ page }) => {
@@ -185,16 +200,16 @@ test("unsaved work survives a reload, is said to be there, and can be discarded"
   await page.reload();
   await settled(page);
   await expect(editor(page)).toHaveText("Not saved yet.");
-  await expect(page.getByText("Here is your unsaved work again")).toBeVisible();
+  await expect(page.getByText("Restored your unsaved draft")).toBeVisible();
   await expect(page.getByText("not saved", { exact: false }).first()).toBeVisible();
-  await page.getByRole("button", { name: "Discard it" }).click();
+  await page.getByRole("button", { name: "Discard" }).click();
   await expect(editor(page)).toContainText("You write letters");
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(editor(page)).toHaveText("Not saved yet.");
   await expect(page.getByRole("button", { name: "Undo" })).toHaveCount(0);
   await page.reload();
   await settled(page);
-  await page.getByRole("button", { name: "Discard it" }).click();
+  await page.getByRole("button", { name: "Discard" }).click();
   await expect(editor(page)).toContainText("You write letters");
   await editor(page).click();
   await page.keyboard.type("x");
@@ -208,22 +223,22 @@ test("unsaved work survives a reload, is said to be there, and can be discarded"
 
 test("saving says what it costs, in tokens and money, and keeps the reason", async ({ page, troubles }) => {
   await write(page, `Be kind first.\n${original}`);
-  const cost = page.getByRole("region", { name: "What saving would cost" });
+  const cost = page.getByRole("region", { name: "Cost of saving" });
   await expect(cost).toContainText(/\d+ of \d+ conversations/);
   await expect(cost).toContainText(/Cached tokens\s*[\d,]+ tok/);
-  await expect(cost).toContainText(/Costs, once\s*\$[\d.]+/);
+  await expect(cost).toContainText(/One-time cost\s*\$[\d.]+/);
   await expect(cost).toContainText("Applies to new conversations, and to others at their next compaction.");
-  await cost.getByText("Which conversations").click();
+  await cost.getByText("Conversations", { exact: true }).click();
   await expect(cost.getByRole("row").nth(1)).toContainText(/tok.*\$/);
   await page.keyboard.press("Control+s");
   await expect(save(page)).toContainText("Applies to new conversations, and to others at their next compaction.");
-  await expect(save(page)).toContainText(/Costs, once\s*\$[\d.]+/);
+  await expect(save(page)).toContainText(/One-time cost\s*\$[\d.]+/);
   await expect(save(page).getByLabel(/Why\?/)).toBeFocused();
   await page.keyboard.type("kindness comes first");
   await page.keyboard.press("Control+s");
   await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
   await expect(page.getByRole("button", { name: "Save …" })).toBeDisabled();
-  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await page.getByRole("tab", { name: "Versions" }).click();
   const newest = page.getByRole("list", { name: "Versions" }).getByRole("listitem").first();
   await expect(newest).toContainText(/in force.*alice.*kindness comes first/s);
   expect(troubles).toEqual([]);
@@ -235,32 +250,38 @@ test("somebody was faster: theirs and mine side by side, mine is kept, and then 
   await page.getByRole("button", { name: "Save …" }).click();
   await save(page).getByLabel(/Why\?/).fill("mine are better");
   await save(page).getByRole("button", { name: "Save", exact: true }).click();
-  const dialog = page.getByRole("dialog", { name: "Somebody was faster" });
+  const dialog = page.getByRole("dialog", { name: "Edit conflict" });
   await expect(dialog).toContainText("Their words.");
   await expect(dialog).toContainText("My own words.");
-  await dialog.getByRole("button", { name: "Go on writing" }).click();
+  await dialog.getByRole("button", { name: "Keep editing" }).click();
   await expect(editor(page)).toHaveText("My own words.");
-  // The reason that was given is not asked for again.
+  // The dialog does not ask for the reason again.
   await page.getByRole("button", { name: "Save …" }).click();
   await expect(dialog.getByLabel(/Why\?/)).toHaveValue("mine are better");
-  await dialog.getByRole("button", { name: "Go on writing" }).click();
+  await dialog.getByRole("button", { name: "Keep editing" }).click();
   await page.reload();
   await settled(page);
   await expect(editor(page)).toHaveText("My own words.");
-  await expect(page.getByText(/stored version \d+ since you began/)).toBeVisible();
-  await page.getByRole("button", { name: "Look at both" }).click();
+  await expect(page.getByText(/stored version \d+ since you started editing/)).toBeVisible();
+  await page.getByRole("button", { name: "Compare both" }).click();
   await dialog.getByLabel(/Why\?/).fill("mine are better still");
   await dialog.getByRole("button", { name: /Save mine over version/ }).click();
   await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
   await expect(dialog).toHaveCount(0);
-  expect(await page.evaluate(async () => ((await (await fetch("/system-prompt")).json()) as { template: string }).template)).toBe("My own words.");
-  await page.getByRole("tab", { name: "Versions and differences" }).click();
-  await expect(page.getByRole("list", { name: "Versions" }).getByRole("listitem").first()).toContainText("mine are better still");
+  expect(
+    await page.evaluate(async () => ((await (await fetch("/system-prompt")).json()) as { template: string }).template),
+  ).toBe("My own words.");
+  await page.getByRole("tab", { name: "Versions" }).click();
+  await expect(page.getByRole("list", { name: "Versions" }).getByRole("listitem").first()).toContainText(
+    "mine are better still",
+  );
 });
 
 test("what is typed while a text is being saved is kept", async ({ page }) => {
   let release = () => {};
-  const released = new Promise<void>((resolve) => { release = resolve; });
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
   await page.route("**/system-prompt", async (route) => {
     if (route.request().method() === "PUT") await released;
     await route.continue();
@@ -275,43 +296,49 @@ test("what is typed while a text is being saved is kept", async ({ page }) => {
   release();
   await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
   await expect(editor(page)).toHaveText("Saved words. Typed meanwhile.");
-  await expect(page.getByText(/since you began/)).toHaveCount(0);
+  await expect(page.getByText(/since you started editing/)).toHaveCount(0);
   await expect(page.getByRole("button", { name: "Save …" })).toBeEnabled();
 });
 
 test("two versions are compared by their source and by what the model reads", async ({ page, troubles }) => {
-  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await page.getByRole("tab", { name: "Versions" }).click();
   await page.getByRole("button", { name: "Compare version 1", exact: true }).click();
   const compare = page.getByRole("region", { name: "Compare" });
   await compare.getByLabel("After").selectOption("3");
   await expect(compare.getByRole("textbox", { name: "Version 1" })).toContainText("[file:prompts/house-style.md]");
   await expect(compare.getByRole("textbox", { name: "Version 3" })).toContainText("[prompt:model]");
-  await compare.getByLabel("what the model reads").check();
-  await expect(compare.getByRole("textbox", { name: /Version 3: \d+ tokens/ })).toContainText("you are offline/demo-small");
+  await compare.getByLabel("rendered text").check();
+  await expect(compare.getByRole("textbox", { name: /Version 3: \d+ tokens/ })).toContainText(
+    "you are offline/demo-small",
+  );
   await expect(compare.getByRole("textbox", { name: /Version 1: \d+ tokens/ })).not.toContainText("[file:");
   await page.reload();
   await settled(page);
   await expect(compare.getByLabel("Before")).toHaveValue("1");
-  await expect(compare.getByLabel("what the model reads")).toBeChecked();
+  await expect(compare.getByLabel("rendered text")).toBeChecked();
   expect(troubles).toEqual([]);
 });
 
 test("one edits from any version, and has back what was there", async ({ page }) => {
   await write(page, "Mine, unsaved.");
-  await page.getByRole("tab", { name: "Versions and differences" }).click();
-  await expect(page.getByRole("region", { name: "Compare" }).getByRole("textbox", { name: "Your unsaved text" })).toContainText("Mine, unsaved.");
+  await page.getByRole("tab", { name: "Versions" }).click();
+  await expect(
+    page.getByRole("region", { name: "Compare" }).getByRole("textbox", { name: "Your unsaved text" }),
+  ).toContainText("Mine, unsaved.");
   await page.getByRole("button", { name: "Edit from version 1", exact: true }).click();
   await expect(editor(page)).not.toContainText("[prompt:model]");
   await expect(editor(page)).toContainText("[system:date]");
-  await page.getByRole("button", { name: "Back to what I had" }).click();
+  await page.getByRole("button", { name: "Restore my draft" }).click();
   await expect(editor(page)).toHaveText("Mine, unsaved.");
 });
 
-test("whoever looks into one version after another, also after a reload, has back all that was written", async ({ page }) => {
+test("whoever looks into one version after another, also after a reload, has back all that was written", async ({
+  page,
+}) => {
   const from = async (version: number) => {
-    await page.getByRole("tab", { name: "Versions and differences" }).click();
+    await page.getByRole("tab", { name: "Versions" }).click();
     await page.getByRole("button", { name: `Edit from version ${version}`, exact: true }).click();
-    await expect(page.getByText(`You went on from version ${version}.`)).toBeVisible();
+    await expect(page.getByText(`You continued from version ${version}.`)).toBeVisible();
   };
   await write(page, "Mine, unsaved.");
   await from(1);
@@ -322,37 +349,42 @@ test("whoever looks into one version after another, also after a reload, has bac
   await from(1);
   await page.reload();
   await settled(page);
-  // Somebody else's version is no reason to drop it.
+  // Another user's version does not drop it.
   await elsewhere(page, "Their words.");
   await page.reload();
   await settled(page);
-  await page.getByRole("button", { name: "Back to what I had" }).click();
+  await page.getByRole("button", { name: "Restore my draft" }).click();
   await expect(editor(page)).toContainText("Two, changed.");
-  await page.getByRole("button", { name: "Back to what I had" }).click();
+  await page.getByRole("button", { name: "Restore my draft" }).click();
   await expect(editor(page)).toHaveText("Mine, unsaved.");
-  await expect(page.getByRole("button", { name: "Back to what I had" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Restore my draft" })).toHaveCount(0);
 });
 
 test("an old version is restored as the next one, and says what that costs", async ({ page }) => {
-  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await page.getByRole("tab", { name: "Versions" }).click();
   await page.getByRole("button", { name: "Restore version 2", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Restore version 2" });
   await expect(dialog).toContainText(/conversations/);
-  await dialog.getByRole("button", { name: /Store it again as version/ }).click();
+  await dialog.getByRole("button", { name: /Restore as version/ }).click();
   await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
-  await expect(page.getByRole("list", { name: "Versions" }).getByRole("listitem").first()).toContainText("Version 2 again");
+  await expect(page.getByRole("list", { name: "Versions" }).getByRole("listitem").first()).toContainText(
+    "Version 2 again",
+  );
   await page.getByRole("tab", { name: "Write" }).click();
   await expect(editor(page)).not.toContainText("[prompt:model]");
 });
 
-test("hostile words stay words: in the editor, the preview, the messages and the differences", async ({ page, troubles }) => {
+test("hostile words stay words: in the editor, the preview, the messages and the differences", async ({
+  page,
+  troubles,
+}) => {
   const hostile = `<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>"'><b>bold</b> [sytem:<i>x</i>]`;
   await write(page, hostile);
   await expect(preview(page)).toContainText("<b>bold</b>");
   await page.getByRole("button", { name: "Save …" }).click();
   await page.getByLabel(/Why\?/).fill("<b>why</b>");
   await save(page).getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await page.getByRole("tab", { name: "Versions" }).click();
   await expect(page.getByText("<b>why</b>").first()).toBeVisible();
   expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
   expect(await page.locator("main img, main script").count()).toBe(0);
@@ -376,16 +408,18 @@ test("with the keyboard alone: write, complete, leave the editor, save", async (
 });
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`writing, problems, dialogs and differences have nothing a screen reader stumbles over, ${scheme}`, async ({ page }) => {
+  test(`writing, problems, dialogs and differences have nothing a screen reader stumbles over, ${scheme}`, async ({
+    page,
+  }) => {
     await page.emulateMedia({ colorScheme: scheme });
     await write(page, "Today is [sytem:date]. [if git:branch]x[endif]");
     await expect(page.getByRole("region", { name: "Problems" })).toContainText("1 warning");
     await nothingSerious(page);
     await page.keyboard.press("Control+s");
-    await expect(save(page)).toContainText("Costs, once");
+    await expect(save(page)).toContainText("One-time cost");
     await nothingSerious(page);
     await page.keyboard.press("Escape");
-    await page.getByRole("tab", { name: "Versions and differences" }).click();
+    await page.getByRole("tab", { name: "Versions" }).click();
     await expect(page.getByRole("region", { name: "Compare" }).getByRole("textbox").first()).toBeVisible();
     await nothingSerious(page);
   });
@@ -397,7 +431,7 @@ test("on a phone nothing is wider than the screen", async ({ page }) => {
   await expect(page.getByRole("region", { name: "Problems" })).toContainText("1 warning");
   await expect(preview(page)).toContainText("unbroken");
   expect(await overflow(page)).toBeLessThanOrEqual(0);
-  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await page.getByRole("tab", { name: "Versions" }).click();
   await expect(page.getByRole("region", { name: "Compare" }).getByRole("textbox").first()).toBeVisible();
   expect(await overflow(page)).toBeLessThanOrEqual(0);
 });
@@ -406,7 +440,7 @@ test("bob is told calmly that the template is the owner's", async ({ page, troub
   await signIn(page, served, "bob", ["chat", "observe"]);
   troubles.length = 0;
   await at(page, "");
-  await expect(page.getByText("The template is the owner's")).toBeVisible();
+  await expect(page.getByText("Only the owner can see the template")).toBeVisible();
   await expect(page.getByRole("alert")).toHaveCount(0);
   await expect(page.getByRole("main").getByRole("link", { name: "Prompt" })).toBeVisible();
   expect(troubles).toEqual([]);

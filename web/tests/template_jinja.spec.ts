@@ -1,16 +1,20 @@
-// A Jinja template, in a workspace where none was stored yet.
+// A Jinja template in a workspace without stored versions.
 import type { Page } from "@playwright/test";
 import { complete, ownWorkspace, signIn } from "./own";
 import { expect, settled, test } from "./page";
 import type { Served } from "./server";
 
 let served: Served;
-test.beforeAll(async () => { served = await ownWorkspace("template", (config) => config.replace("dialect: bracket ", "dialect: jinja ")); });
+test.beforeAll(async () => {
+  served = await ownWorkspace("template", (config) => config.replace("dialect: bracket ", "dialect: jinja "));
+});
 test.afterAll(() => served.stop());
 
 const editor = (page: Page) => page.getByRole("textbox", { name: "Template" });
 
-test("a Jinja template: its own buttons and words, its mistakes underlined, and the first version stored", async ({ page }) => {
+test("a Jinja template: its own buttons and words, its mistakes underlined, and the first version stored", async ({
+  page,
+}) => {
   await signIn(page, served, "alice", ["chat", "observe", "admin"]);
   await page.goto(`${served.url}/#/template`);
   await settled(page);
@@ -36,7 +40,7 @@ test("a Jinja template: its own buttons and words, its mistakes underlined, and 
   await expect(page.getByRole("region", { name: "Problems" })).toContainText("1 problem");
   await expect(page.locator(".cm-lintRange-error")).toBeVisible();
   await expect(page.locator(".tpl-word").last()).toHaveText("if");
-  await expect(page.getByText("This text can't be used yet")).toBeVisible();
+  await expect(page.getByText("This text cannot be rendered")).toBeVisible();
   await page.keyboard.press("Control+s");
   const save = page.getByRole("dialog", { name: "Save the template" });
   await save.getByRole("button", { name: "Save", exact: true }).click();

@@ -1,4 +1,4 @@
-// Times as they are told: in the reader's zone, and true for as long as one looks at them.
+// Times are shown in the browser's time zone and stay current.
 import { expect, test } from "./page";
 import { post } from "./talk";
 
@@ -11,16 +11,27 @@ for (const zone of ["Europe/Berlin", "Asia/Kolkata", "America/Los_Angeles"]) {
       const group = page.getByRole("row", { name: /The garden group/ }).locator("time");
       const at = new Date((await group.getAttribute("datetime")) ?? "");
       const there = (how: Intl.DateTimeFormatOptions) => at.toLocaleString("en-GB", { ...how, timeZone: zone });
-      await expect(group).toHaveAttribute("title", new RegExp(`^${there({ day: "numeric", month: "short", year: "numeric" })}.*${there({ timeStyle: "medium" })}`));
-      // A turn is told with its date and its hour, and each of its steps with its second.
+      await expect(group).toHaveAttribute(
+        "title",
+        new RegExp(`^${there({ day: "numeric", month: "short", year: "numeric" })}.*${there({ timeStyle: "medium" })}`),
+      );
+      // A turn shows date and time, and each of its spans shows seconds.
       await open("#/trace?conversation=bookshelf");
       await page.locator("th.when a").first().click();
       const began = page.locator(".head time").first();
-      const hour = new Date((await began.getAttribute("datetime")) ?? "").toLocaleString("en-GB", { timeStyle: "medium", timeZone: zone });
+      const hour = new Date((await began.getAttribute("datetime")) ?? "").toLocaleString("en-GB", {
+        timeStyle: "medium",
+        timeZone: zone,
+      });
       await expect(began).toContainText(hour);
       await page.locator("button[data-span]").first().click();
       const step = page.locator(".span-fields caption time").first();
-      expect(await step.innerText()).toBe(new Date((await step.getAttribute("datetime")) ?? "").toLocaleString("en-GB", { timeStyle: "medium", timeZone: zone }));
+      expect(await step.innerText()).toBe(
+        new Date((await step.getAttribute("datetime")) ?? "").toLocaleString("en-GB", {
+          timeStyle: "medium",
+          timeZone: zone,
+        }),
+      );
     });
   });
 }
@@ -31,7 +42,7 @@ test("what was just now grows old while one looks at it, and nothing is asked fo
   const { id } = await post<{ id: string }>(page, "/api/v1/conversations", { title: "Just begun" });
   await open(`#/conversations/${id}`);
   const began = page.getByText("Began", { exact: true }).locator("+ dd");
-  // A busy machine may be late; a minute it is not.
+  // Allow for a busy machine, but not for a minute.
   await expect(began).toHaveText(/^(just now|\d+ s ago)$/);
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Refusal } from "./client";
+import { ApiError } from "./client";
 
 describe("what went wrong", () => {
   it.each([
@@ -9,20 +9,23 @@ describe("what went wrong", () => {
     ["Safari", "Load failed"],
     ["Safari, offline", "The Internet connection appears to be offline."],
   ])("is a server that can't be reached, as %s says it", (_, words) => {
-    expect(Refusal.of(new TypeError(words)).code).toBe("unreachable");
+    expect(ApiError.of(new TypeError(words)).code).toBe("unreachable");
   });
 
   it("is no server's absence if the page itself stumbles: that is said, and not tried forever", () => {
-    for (const stumble of [() => (undefined as unknown as { items: string }).items, () => (undefined as unknown as () => void)()]) {
-      const refusal = Refusal.of(thrownBy(stumble));
-      expect(refusal.code).toBe("unexpected");
-      expect(refusal.help).toContain("reload the page");
+    for (const stumble of [
+      () => (undefined as unknown as { items: string }).items,
+      () => (undefined as unknown as () => void)(),
+    ]) {
+      const error = ApiError.of(thrownBy(stumble));
+      expect(error.code).toBe("unexpected");
+      expect(error.help).toContain("Reload the page");
     }
   });
 
   it("is told as it is if the server has told it", () => {
-    const refusal = new Refusal("locked", "nobody can change it", null, 403);
-    expect(Refusal.of(refusal)).toBe(refusal);
+    const error = new ApiError("locked", "nobody can change it", null, 403);
+    expect(ApiError.of(error)).toBe(error);
   });
 });
 

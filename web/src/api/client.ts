@@ -1,12 +1,12 @@
-// Asks the server, and turns its refusals into one kind of error that says what happened and what to try.
+// The HTTP client. Turns every failure into an `ApiError` with a message and a suggestion.
 import createClient from "openapi-fetch";
 import type { Problem, paths } from "./schema";
 
-// Browsers have one kind of error for a request that came to nothing and for code that stumbles; only the words tell them apart.
-const UNREACHED = /^(failed to fetch|fetch failed|network ?error|load failed|the (network|internet) connection)/i;
+// Browsers throw `TypeError` for network failures and for programming errors; only the message distinguishes them.
+const NETWORK_ERROR = /^(failed to fetch|fetch failed|network ?error|load failed|the (network|internet) connection)/i;
 
-/** A refusal, or a server that can't be reached. */
-export class Refusal extends Error {
+/** An error response, or an unreachable server. */
+export class ApiError extends Error {
   constructor(
     readonly code: string,
     message: string,
@@ -18,49 +18,71 @@ export class Refusal extends Error {
     this.name = "Refusal";
   }
 
-  static of(error: unknown): Refusal {
-    if (error instanceof Refusal) return error;
-    if (error instanceof DOMException && error.name === "AbortError") return new Refusal("aborted", "Stopped.");
-    if (error instanceof TypeError && UNREACHED.test(error.message))
-      return new Refusal("unreachable", "The server can't be reached.", "Is `foreword serve` still running? The page tries again by itself.");
-    return new Refusal("unexpected", error instanceof Error ? error.message : String(error), "The page and the server may be different versions: reload the page.");
+  static of(error: unknown): ApiError {
+    if (error instanceof ApiError) return error;
+    if (error instanceof DOMException && error.name === "AbortError") return new ApiError("aborted", "Stopped.");
+    if (error instanceof TypeError && NETWORK_ERROR.test(error.message))
+      return new ApiError(
+        "unreachable",
+        "The server is unreachable.",
+        "Check that `foreword serve` is running. The page retries automatically.",
+      );
+    return new ApiError(
+      "unexpected",
+      error instanceof Error ? error.message : String(error),
+      "The page and the server may have different versions. Reload the page.",
+    );
   }
 }
 
-/** Every route of the document, typed. `api.GET("/api/v1/status", {})` answers `{ data, error, response }`; see [`asked`]. */
+/**
+ * A typed client for every route of the OpenAPI document. `api.GET("/api/v1/status", {})` resolves to `{ data, error,
+ * response }`; see [`unwrap`].
+ */
 export const api = createClient<paths>({ credentials: "same-origin" });
 
 type Answer<T> = { data?: T; error?: unknown; response: Response };
 
-/** What a route answered, or a thrown [`Refusal`]. */
-export async function asked<T>(answer: Promise<Answer<T>>): Promise<T> {
-  let heard: Answer<T>;
+/** Returns the response body, or throws an [`ApiError`]. */
+export async function unwrap<T>(answer: Promise<Answer<T>>): Promise<T> {
+  let result: Answer<T>;
   try {
-    heard = await answer;
+    result = await answer;
   } catch (error) {
-    throw Refusal.of(error);
+    throw ApiError.of(error);
   }
-  if (heard.response.ok) return heard.data as T;
-  throw refused(heard.response, heard.error);
+  if (result.response.ok) return result.data as T;
+  throw toError(result.response, result.error);
 }
 
-function refused(response: Response, body: unknown): Refusal {
-  const refusal = toldOf(response, body);
-  if (response.status === 401) for (const listener of strangers) listener();
-  return refusal;
+function toError(response: Response, body: unknown): ApiError {
+  const error = errorFrom(response, body);
+  if (response.status === 401) for (const listener of unauthorizedListeners) listener();
+  return error;
 }
 
-function toldOf(response: Response, body: unknown): Refusal {
+function errorFrom(response: Response, body: unknown): ApiError {
   const problem = typeof body === "object" && body !== null ? (body as Partial<Problem>) : {};
   if (problem.detail)
-    return new Refusal(problem.code ?? "refused", problem.detail, problem.help ?? null, response.status, problem.problems ?? []);
-  return new Refusal("refused", `The server answered ${response.status} ${response.statusText}.`, null, response.status);
+    return new ApiError(
+      problem.code ?? "refused",
+      problem.detail,
+      problem.help ?? null,
+      response.status,
+      problem.problems ?? [],
+    );
+  return new ApiError(
+    "refused",
+    `The server responded with ${response.status} ${response.statusText}.`,
+    null,
+    response.status,
+  );
 }
 
-const strangers = new Set<() => void>();
+const unauthorizedListeners = new Set<() => void>();
 
-/** Calls `listener` whenever the server does not know us any more. */
-export function onStranger(listener: () => void): () => void {
-  strangers.add(listener);
-  return () => strangers.delete(listener);
+/** Calls `listener` on every 401 response. */
+export function onUnauthorized(listener: () => void): () => void {
+  unauthorizedListeners.add(listener);
+  return () => unauthorizedListeners.delete(listener);
 }

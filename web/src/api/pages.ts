@@ -1,7 +1,7 @@
-// Lists that the server gives out a page at a time.
+// Paginated lists.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { useComeBack } from "./asking";
-import { Refusal } from "./client";
+import { ApiError } from "./client";
+import { useRetry } from "./query";
 
 export interface Page<T> {
   items: T[];
@@ -10,73 +10,111 @@ export interface Page<T> {
 
 export interface Pages<T> {
   items: T[];
-  /** Nothing has come yet. */
+  /** No page has loaded yet. */
   first: boolean;
   busy: boolean;
-  refusal: Refusal | undefined;
-  /** Asks for the next page; undefined if there is none. */
+  error: ApiError | undefined;
+  /** Loads the next page; undefined on the last page. */
   more: (() => void) | undefined;
-  /** Asks for the first page again. */
-  again: () => void;
-  /** Asks for the first page again, as nobody has told it to: not while something is asked for, nor while a further page is said not to have come. */
-  look: () => void;
-  /** Asks again for the page that did not come; what is shown already stays. */
-  same: () => void;
+  /** Reloads from the first page. */
+  reload: () => void;
+  /**
+   * Refreshes the first page in the background: skipped while a request is running or while the error of a later page
+   * is shown.
+   */
+  refresh: () => void;
+  /** Retries the page that failed; loaded items stay. */
+  retry: () => void;
 }
 
-/** What a list begins with, and whether it is more than its first page. */
+/** The initial content of a list, and whether it spans more than the first page. */
 export interface Start<T> extends Page<T> {
   further: boolean;
 }
 
-/** What was loaded, and for which question. */
+/** The loaded items and the key they belong to. */
 interface Loaded<T> extends Page<T> {
   of: string;
   first: boolean;
   busy: boolean;
   further: boolean;
-  refusal?: Refusal;
+  error?: ApiError;
 }
 
-/** Nothing has come yet. What came for another question is no answer to this one. */
-function nothingOf<T>(key: string): Loaded<T> {
+/** The empty state. Items of another key are never shown for this one. */
+function emptyList<T>(key: string): Loaded<T> {
   return { items: [], of: key, first: true, busy: true, further: false };
 }
 
-/** Asks for the first page when `key` changes, and for more when told to. */
-export function usePages<T>(key: string, ask: (after: string | undefined, signal: AbortSignal) => Promise<Page<T>>, start?: Start<T>): Pages<T> & { next?: string | null; further: boolean } {
-  const [state, setState] = useState<Loaded<T>>(
-    () => (start ? { ...start, of: key, first: false, busy: false } : nothingOf(key)));
-  const [wanted, setWanted] = useState<{ of: string; after?: string; round: number }>({ of: key, round: 0 });
-  // A new question begins at its first page, whatever page the old one was at.
-  const after = wanted.of === key ? wanted.after : undefined;
-  const latest = useRef(ask);
-  latest.current = ask;
-  // Further pages would be gone if the first were asked for again.
-  const skips = useRef(start?.further ?? false);
+/** Loads the first page when `key` changes, and further pages on request. */
+export function usePages<T>(
+  key: string,
+  load: (after: string | undefined, signal: AbortSignal) => Promise<Page<T>>,
+  start?: Start<T>,
+): Pages<T> & { next?: string | null; further: boolean } {
+  const [state, setState] = useState<Loaded<T>>(() =>
+    start ? { ...start, of: key, first: false, busy: false } : emptyList(key),
+  );
+  const [requested, setRequested] = useState<{ of: string; after?: string; round: number }>({ of: key, round: 0 });
+  // A new key starts at its first page.
+  const after = requested.of === key ? requested.after : undefined;
+  const latest = useRef(load);
+  latest.current = load;
+  // Reloading the first page would drop the restored further pages.
+  const skipNext = useRef(start?.further ?? false);
   useEffect(() => {
-    const skip = skips.current;
-    skips.current = false;
+    const skip = skipNext.current;
+    skipNext.current = false;
     if (skip) return;
     const controller = new AbortController();
-    // That the server can't be reached is said until it can: trying again is no news.
-    setState((before) => ({ ...before, busy: true, refusal: before.refusal?.code === "unreachable" ? before.refusal : undefined }));
+    // The "unreachable" error stays visible during retries.
+    setState((before) => ({
+      ...before,
+      busy: true,
+      error: before.error?.code === "unreachable" ? before.error : undefined,
+    }));
     latest.current(after, controller.signal).then(
-      (page) => !controller.signal.aborted && setState((before) => ({ items: after ? [...before.items, ...page.items] : page.items, next: page.next, of: key, first: false, busy: false, further: after !== undefined })),
-      (error: unknown) => !controller.signal.aborted && setState((before) => ({ ...(before.of === key ? before : nothingOf<T>(key)), busy: false, refusal: Refusal.of(error) })),
+      (page) =>
+        !controller.signal.aborted &&
+        setState((before) => ({
+          items: after ? [...before.items, ...page.items] : page.items,
+          next: page.next,
+          of: key,
+          first: false,
+          busy: false,
+          further: after !== undefined,
+        })),
+      (error: unknown) =>
+        !controller.signal.aborted &&
+        setState((before) => ({
+          ...(before.of === key ? before : emptyList<T>(key)),
+          busy: false,
+          error: ApiError.of(error),
+        })),
     );
     return () => controller.abort();
-  }, [key, wanted]);
-  const wants = (after?: string) => setWanted((before) => ({ of: key, after, round: before.round + 1 }));
-  const again = useCallback(() => wants(), [key]);
-  const same = useCallback(() => wants(after), [key, after]);
-  const look = () => {
-    const missing = state.refusal && after !== undefined;
-    if (!state.busy && !missing) again();
+  }, [key, requested]);
+  const request = (after?: string) => setRequested((before) => ({ of: key, after, round: before.round + 1 }));
+  const reload = useCallback(() => request(), [key]);
+  const retry = useCallback(() => request(after), [key, after]);
+  const refresh = () => {
+    const missing = state.error && after !== undefined;
+    if (!state.busy && !missing) reload();
   };
-  useComeBack(state.refusal, same);
-  // What follows the last page of another question is no page of this one.
+  useRetry(state.error, retry);
+  // A cursor of another key is not valid here.
   const next = state.of === key ? state.next : undefined;
-  const more = next ? () => wants(next) : undefined;
-  return { items: state.items, next, further: state.further, first: state.first, busy: state.busy, refusal: state.refusal, more, again, look, same };
+  const more = next ? () => request(next) : undefined;
+  return {
+    items: state.items,
+    next,
+    further: state.further,
+    first: state.first,
+    busy: state.busy,
+    error: state.error,
+    more,
+    reload,
+    refresh,
+    retry,
+  };
 }

@@ -1,14 +1,14 @@
-// Storing a version of something over the one it was begun from.
-import { Refusal } from "./client";
+// Optimistic concurrency control: saving over a known version.
+import { ApiError } from "./client";
 
-export interface Wish {
-  /** Why; empty if nobody said. */
+export interface SaveRequest {
+  /** The reason for the change; may be empty. */
   message: string;
-  /** The version that is replaced. */
+  /** The version to replace. */
   expected: number;
 }
 
-/** Somebody stored another version in between. */
-export function overtaken(error: unknown): boolean {
-  return error instanceof Refusal && (error.status === 412 || error.code === "version_conflict");
+/** Whether a save failed because another version was stored in the meantime. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 412 || error.code === "version_conflict");
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Drafts, inEditor } from "./drafts";
+import { Drafts, normalizeLineEndings } from "./drafts";
 
-function drawer() {
+function storage() {
   const kept = new Map<string, string>();
   return {
     kept,
@@ -9,39 +9,46 @@ function drawer() {
     setItem: (name: string, text: string) => void kept.set(name, text),
     removeItem: (name: string) => void kept.delete(name),
     key: (at: number) => [...kept.keys()][at] ?? null,
-    get length() { return kept.size; },
+    get length() {
+      return kept.size;
+    },
   };
 }
 
 describe("unsaved work", () => {
   it("is found again, the newest first, whatever it is based on", () => {
-    const here = drawer();
+    const here = storage();
     const drafts = new Drafts("template", "alice", "http://a", here);
-    drafts.keep(3, "three", new Date(1000));
-    drafts.keep(2, "two", new Date(2000));
+    drafts.save(3, "three", new Date(1000));
+    drafts.save(2, "two", new Date(2000));
     expect(drafts.newest()).toMatchObject({ base: 2, text: "two" });
-    drafts.forget();
+    drafts.clear();
     expect(drafts.newest()).toBeUndefined();
   });
 
   it("of another server, of somebody else, or of something else, is left alone", () => {
-    const here = drawer();
-    new Drafts("template", "alice", "http://b", here).keep(1, "theirs");
-    new Drafts("layer keeper 6", "alice", "http://a", here).keep(1, "a layer");
-    new Drafts("template", "bob", "http://a", here).keep(1, "bob's");
+    const here = storage();
+    new Drafts("template", "alice", "http://b", here).save(1, "theirs");
+    new Drafts("layer keeper 6", "alice", "http://a", here).save(1, "a layer");
+    new Drafts("template", "bob", "http://a", here).save(1, "bob's");
     const drafts = new Drafts("template", "alice", "http://a", here);
     expect(drafts.newest()).toBeUndefined();
-    drafts.forget();
+    drafts.clear();
     expect(here.kept.size).toBe(3);
   });
 
   it("that is broken, or that finds no room, is no failure", () => {
-    const here = drawer();
+    const here = storage();
     here.kept.set("foreword.draft http://a alice template v1", "{");
     expect(new Drafts("template", "alice", "http://a", here).newest()).toBeUndefined();
-    const full = { ...drawer(), setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
-    expect(new Drafts("template", "alice", "http://a", full).keep(1, "x")).toBe(false);
+    const full = {
+      ...storage(),
+      setItem: () => {
+        throw new DOMException("full", "QuotaExceededError");
+      },
+    };
+    expect(new Drafts("template", "alice", "http://a", full).save(1, "x")).toBe(false);
   });
 });
 
-it("line ends are one kind in the editor", () => expect(inEditor("a\r\nb\rc\n")).toBe("a\nb\nc\n"));
+it("line ends are one kind in the editor", () => expect(normalizeLineEndings("a\r\nb\rc\n")).toBe("a\nb\nc\n"));

@@ -1,59 +1,59 @@
-// Work that is not saved yet, kept in this browser: a reload, a closed tab or a detour to another view loses nothing.
-// What is kept is named after the server, who writes, the thing that is written, and the version it is based on.
+// Unsaved drafts in local storage: they survive reloads, closed tabs and navigation. The storage key contains the
+// server's origin, the user, the edited object and the base version.
 
-export interface Kept {
-  /** The version it was begun from; 0 if there was none. */
+export interface SavedDraft {
+  /** The version the draft is based on; 0 if there was none. */
   base: number;
   text: string;
   at: string;
 }
 
-type Drawer = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
+type DraftStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
 export class Drafts {
   constructor(
     private readonly what: string,
-    private readonly whose: string,
+    private readonly user: string,
     private readonly origin: string = location.origin,
-    private readonly drawer: Drawer = localStorage,
+    private readonly storage: DraftStorage = localStorage,
   ) {}
 
-  /** Whether there was room for it. */
-  keep(base: number, text: string, at: Date = new Date()): boolean {
+  /** Returns false if the storage is full or blocked. */
+  save(base: number, text: string, at: Date = new Date()): boolean {
     try {
-      this.drawer.setItem(this.name(base), JSON.stringify({ text, at: at.toISOString() }));
+      this.storage.setItem(this.name(base), JSON.stringify({ text, at: at.toISOString() }));
       return true;
     } catch {
       return false;
     }
   }
 
-  /** The work that was kept last, whatever version it is based on. */
-  newest(): Kept | undefined {
+  /** The most recently saved draft, whatever its base version. */
+  newest(): SavedDraft | undefined {
     const kept = this.names().flatMap((name) => this.read(name) ?? []);
     return kept.sort((a, b) => b.at.localeCompare(a.at))[0];
   }
 
-  forget(): void {
-    for (const name of this.names()) this.drawer.removeItem(name);
+  clear(): void {
+    for (const name of this.names()) this.storage.removeItem(name);
   }
 
   private name(base: number | ""): string {
-    return `foreword.draft ${this.origin} ${encodeURIComponent(this.whose)} ${this.what} v${base}`;
+    return `foreword.draft ${this.origin} ${encodeURIComponent(this.user)} ${this.what} v${base}`;
   }
 
   private names(): string[] {
     const names: string[] = [];
-    for (let at = 0; at < this.drawer.length; at++) {
-      const name = this.drawer.key(at);
+    for (let at = 0; at < this.storage.length; at++) {
+      const name = this.storage.key(at);
       if (name?.startsWith(this.name("")) && /^\d+$/.test(name.slice(this.name("").length))) names.push(name);
     }
     return names;
   }
 
-  private read(name: string): Kept | undefined {
+  private read(name: string): SavedDraft | undefined {
     try {
-      const kept = JSON.parse(this.drawer.getItem(name) ?? "") as Partial<Kept>;
+      const kept = JSON.parse(this.storage.getItem(name) ?? "") as Partial<SavedDraft>;
       if (typeof kept.text !== "string" || typeof kept.at !== "string") return undefined;
       return { base: Number(name.slice(this.name("").length)), text: kept.text, at: kept.at };
     } catch {
@@ -62,7 +62,7 @@ export class Drafts {
   }
 }
 
-/** A text as the editor holds it: whatever ended its lines, now it is `\n`. */
-export function inEditor(text: string): string {
+/** Normalises line endings to `\n`, as the editor does. */
+export function normalizeLineEndings(text: string): string {
   return text.replace(/\r\n?/g, "\n");
 }

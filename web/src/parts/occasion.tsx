@@ -1,9 +1,10 @@
-// Who speaks, where, to which agent: what a prompt is built for. Kept in the address, so that it can be shared.
+// The occasion a prompt is built for: user, situation, channel, agent and model. It is part of the URL, so that links
+// can be shared.
 import { useEffect, useId } from "preact/hooks";
-import { type Asking, useAsking } from "../api/asking";
-import { api, asked } from "../api/client";
+import { api, unwrap } from "../api/client";
+import { type Query, useQuery } from "../api/query";
 import type { Occasions } from "../api/schema";
-import { Told } from "./told";
+import { ErrorNotice } from "./states";
 
 export type { Occasions };
 
@@ -15,29 +16,29 @@ export interface Occasion {
   model?: string;
 }
 
-let known: Promise<Occasions> | undefined;
+let loaded: Promise<Occasions> | undefined;
 
-/** Asked once for the whole page. */
+/** Loaded once for the whole page. */
 async function occasions(): Promise<Occasions> {
-  known ??= asked(api.GET("/api/v1/occasions"));
-  known.catch(() => (known = undefined));
-  return known;
+  loaded ??= unwrap(api.GET("/api/v1/occasions"));
+  loaded.catch(() => (loaded = undefined));
+  return loaded;
 }
 
-const askers = new Set<() => void>();
+const subscribers = new Set<() => void>();
 
-/** Whoever tries again does so for everybody: one list that is there beside one that is not would be a riddle. */
-export function useOccasions(): Asking<Occasions> {
-  const asking = useAsking("occasions", occasions);
+/** A retry reloads every subscriber, so that all pickers show the same list. */
+export function useOccasions(): Query<Occasions> {
+  const query = useQuery("occasions", occasions);
   useEffect(() => {
-    askers.add(asking.again);
-    return () => void askers.delete(asking.again);
+    subscribers.add(query.reload);
+    return () => void subscribers.delete(query.reload);
   }, []);
-  return { ...asking, again: askAgain };
+  return { ...query, reload: reloadAll };
 }
 
-function askAgain(): void {
-  for (const again of askers) again();
+function reloadAll(): void {
+  for (const reload of subscribers) reload();
 }
 
 const FIELDS = ["user", "situation", "channel", "agent", "model"] as const;
@@ -55,30 +56,64 @@ export function occasionQuery(occasion: Occasion, prefix = ""): Record<string, s
   return Object.fromEntries(FIELDS.map((field) => [prefix + field, occasion[field] || undefined]));
 }
 
-/** Fields for an occasion, out of what this server knows. */
-export function OccasionPicker({ value, change, label, fields = FIELDS }: { value: Occasion; change: (occasion: Occasion) => void; label: string; fields?: readonly (typeof FIELDS)[number][] }) {
-  const { value: known, refusal, again } = useOccasions();
-  if (!known && refusal) return <Told refusal={refusal} again={again} />;
+/** Form fields for an occasion, with the values this server knows. */
+export function OccasionPicker({
+  value,
+  change,
+  label,
+  fields = FIELDS,
+}: {
+  value: Occasion;
+  change: (occasion: Occasion) => void;
+  label: string;
+  fields?: readonly (typeof FIELDS)[number][];
+}) {
+  const { value: loaded, error, reload } = useOccasions();
+  if (!loaded && error) return <ErrorNotice error={error} reload={reload} />;
   const options: Record<(typeof FIELDS)[number], { id: string; words: string }[]> = {
-    user: known?.users.map((user) => ({ id: user.name, words: `${user.name} (${user.trust})` })) ?? [],
-    situation: known?.situations.map((one) => ({ id: one.name, words: `${one.name} (at most ${one.ceiling})` })) ?? [],
-    channel: known?.channels.map((id) => ({ id, words: id })) ?? [],
-    agent: known?.agents.map((agent) => ({ id: agent.name, words: `${agent.name} (${agent.blueprint})` })) ?? [],
-    model: known?.models.map((model) => ({ id: model.id, words: model.id })) ?? [],
+    user: loaded?.users.map((user) => ({ id: user.name, words: `${user.name} (${user.trust})` })) ?? [],
+    situation: loaded?.situations.map((one) => ({ id: one.name, words: `${one.name} (at most ${one.ceiling})` })) ?? [],
+    channel: loaded?.channels.map((id) => ({ id, words: id })) ?? [],
+    agent: loaded?.agents.map((agent) => ({ id: agent.name, words: `${agent.name} (${agent.blueprint})` })) ?? [],
+    model: loaded?.models.map((model) => ({ id: model.id, words: model.id })) ?? [],
   };
   return (
     <fieldset class="occasion">
       <legend>{label}</legend>
-      {fields.filter((field) => options[field].length > (field === "user" || field === "situation" ? 0 : 1)).map((field) => (
-        <Choice key={field} field={field} value={value[field] ?? ""} options={options[field]} choose={(chosen) => change({ ...value, [field]: chosen || undefined })} />
-      ))}
+      {fields
+        .filter((field) => options[field].length > (field === "user" || field === "situation" ? 0 : 1))
+        .map((field) => (
+          <Choice
+            key={field}
+            field={field}
+            value={value[field] ?? ""}
+            options={options[field]}
+            choose={(chosen) => change({ ...value, [field]: chosen || undefined })}
+          />
+        ))}
     </fieldset>
   );
 }
 
-const DEFAULTS = { user: "you", situation: "dm, in private", channel: "any channel", agent: "the first agent", model: "its own model" };
+const DEFAULTS = {
+  user: "you",
+  situation: "dm, in private",
+  channel: "any channel",
+  agent: "default agent",
+  model: "the agent's model",
+};
 
-function Choice({ field, value, options, choose }: { field: (typeof FIELDS)[number]; value: string; options: { id: string; words: string }[]; choose: (id: string) => void }) {
+function Choice({
+  field,
+  value,
+  options,
+  choose,
+}: {
+  field: (typeof FIELDS)[number];
+  value: string;
+  options: { id: string; words: string }[];
+  choose: (id: string) => void;
+}) {
   const id = useId();
   const listed = value === "" || options.some((option) => option.id === value);
   return (
@@ -86,8 +121,12 @@ function Choice({ field, value, options, choose }: { field: (typeof FIELDS)[numb
       <label for={id}>{field}</label>
       <select id={id} name={field} value={value} onChange={(event) => choose(event.currentTarget.value)}>
         <option value="">{DEFAULTS[field]}</option>
-        {options.map((option) => <option key={option.id} value={option.id}>{option.words}</option>)}
-        {!listed && <option value={value}>{value} (not known here)</option>}
+        {options.map((option) => (
+          <option key={option.id} value={option.id}>
+            {option.words}
+          </option>
+        ))}
+        {!listed && <option value={value}>{value} (unknown)</option>}
       </select>
     </div>
   );

@@ -1,4 +1,5 @@
-// Ctrl-S, or Cmd-S, wherever the focus is. Of several who listen, the one who came last is asked: a dialog before its view.
+// Ctrl-S or Cmd-S anywhere on the page. Only the listener registered last is called: a dialog takes precedence over its
+// view.
 const listeners: (() => void)[] = [];
 
 export function onSaveKey(then: () => void): () => void {

@@ -1,4 +1,4 @@
-// A few ways to look at the same thing. Arrow keys go from one to the next, as with tabs everywhere.
+// Tabs, with arrow-key navigation.
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 
@@ -7,7 +7,19 @@ export interface Tab {
   title: ComponentChildren;
 }
 
-export function Tabs({ tabs, current, choose, label, children }: { tabs: Tab[]; current: string; choose: (id: string) => void; label: string; children: ComponentChildren }) {
+export function Tabs({
+  tabs,
+  current,
+  choose,
+  label,
+  children,
+}: {
+  tabs: Tab[];
+  current: string;
+  choose: (id: string) => void;
+  label: string;
+  children: ComponentChildren;
+}) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const step = (event: KeyboardEvent) => {
@@ -24,11 +36,24 @@ export function Tabs({ tabs, current, choose, label, children }: { tabs: Tab[]; 
     <div class="tabs">
       <div role="tablist" aria-label={label} ref={list} onKeyDown={step}>
         {tabs.map((tab) => (
-          <button key={tab.id} role="tab" id={`${id}-${tab.id}`} data-tab={tab.id} aria-selected={tab.id === current} aria-controls={`${id}-panel`}
-            tabIndex={tab.id === current ? 0 : -1} onClick={() => choose(tab.id)}>{tab.title}</button>
+          <button
+            type="button"
+            key={tab.id}
+            role="tab"
+            id={`${id}-${tab.id}`}
+            data-tab={tab.id}
+            aria-selected={tab.id === current}
+            aria-controls={`${id}-panel`}
+            tabIndex={tab.id === current ? 0 : -1}
+            onClick={() => choose(tab.id)}
+          >
+            {tab.title}
+          </button>
         ))}
       </div>
-      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${current}`} tabIndex={0}>{children}</div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${current}`} tabIndex={0}>
+        {children}
+      </div>
     </div>
   );
 }

@@ -1,8 +1,8 @@
-// Short words about something that was just done, in a corner, read out to whoever listens.
+// Toast notifications, announced to screen readers.
 import { useEffect, useState } from "preact/hooks";
-import { Refusal } from "../api/client";
-import { Ticked } from "./ticked";
-import { sentence } from "./told";
+import { ApiError } from "../api/client";
+import { CodeText } from "./code_text";
+import { sentence } from "./states";
 
 interface Toast {
   id: number;
@@ -19,7 +19,7 @@ function show(toasts: Toast[]): void {
   for (const listener of listeners) listener(toasts);
 }
 
-/** Answers the way to take it back before its time. */
+/** Shows a toast and returns a function that dismisses it early. */
 export function toast(text: string, kind: "good" | "bad" = "good"): () => void {
   const id = next++;
   const dismiss = () => show(shown.filter((toast) => toast.id !== id));
@@ -28,9 +28,9 @@ export function toast(text: string, kind: "good" | "bad" = "good"): () => void {
   return dismiss;
 }
 
-/** That something failed: what happened, and what to try. */
-export function toastRefusal(error: unknown): void {
-  const { message, help } = Refusal.of(error);
+/** Shows the message and the suggestion of an error. */
+export function toastError(error: unknown): void {
+  const { message, help } = ApiError.of(error);
   toast([message, help].flatMap((words) => (words ? sentence(words) : [])).join(" "), "bad");
 }
 
@@ -44,7 +44,15 @@ export function Toasts() {
     <div class="toasts" role="status" aria-live="polite">
       {toasts.map((toast) => (
         <p key={toast.id} class={toast.kind}>
-          <Ticked words={toast.text} /> <button class="plain" aria-label="Dismiss" onClick={() => show(shown.filter((one) => one !== toast))}>×</button>
+          <CodeText words={toast.text} />{" "}
+          <button
+            type="button"
+            class="plain"
+            aria-label="Dismiss"
+            onClick={() => show(shown.filter((one) => one !== toast))}
+          >
+            ×
+          </button>
         </p>
       ))}
     </div>

@@ -1,9 +1,9 @@
-// A text that is being written, beside the stored one it began from: kept in the browser until it is saved or discarded.
+// A draft next to the stored version it is based on, kept in the browser until it is saved or discarded.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../shell/session";
-import { Drafts, type Kept } from "./drafts";
+import { Drafts, type SavedDraft } from "./drafts";
 
-/** What the server has now. Version 0 is "nothing is stored yet". */
+/** The stored version. Version 0 means that nothing is stored yet. */
 export interface Stored {
   version: number;
   text: string;
@@ -11,33 +11,33 @@ export interface Stored {
 
 export interface Draft {
   text: string;
-  /** The version it was begun from. */
+  /** The version it is based on. */
   base: number;
-  /** It differs from what is stored. */
+  /** Whether it differs from the stored text. */
   dirty: boolean;
-  /** Somebody stored another version since it was begun. */
-  overtaken: boolean;
-  /** When it was kept, if it was found again after a reload. */
-  foundFrom: string | undefined;
-  /** This browser would not keep it. */
-  homeless: boolean;
+  /** Whether another version was stored since it was started. */
+  conflict: boolean;
+  /** When it was written, if it was restored after a reload. */
+  restoredFrom: string | undefined;
+  /** Whether the browser refused to store it. */
+  notPersisted: boolean;
   change: (text: string) => void;
   discard: () => void;
-  /** From now on it replaces `version`. */
+  /** Makes `version` the version to replace. */
   rebase: (version: number) => void;
-  /** What was sent is stored now, as the server keeps it. What was written since stays, and goes on from there. */
+  /** Marks `sent` as stored. Later edits stay and are based on the new version. */
   saved: (sent: string, as: Stored) => void;
 }
 
 export interface State {
   text: string;
   base: number;
-  /** What was stored when it was last looked at. */
-  seen: string;
-  foundFrom?: string;
-  homeless: boolean;
-  /** The version that we stored ourselves: it is no news when it comes. */
-  ours?: number;
+  /** The stored text when it was last read. */
+  lastStored: string;
+  restoredFrom?: string;
+  notPersisted: boolean;
+  /** The version we saved ourselves, which is not a conflict. */
+  savedVersion?: number;
 }
 
 export function useDraft(what: string, stored: Stored | undefined): Draft | undefined {
@@ -45,58 +45,66 @@ export function useDraft(what: string, stored: Stored | undefined): Draft | unde
   const drafts = useMemo(() => new Drafts(what, user), [what, user]);
   const [state, setState] = useState<State>();
   const latest = useRef<State | undefined>(undefined);
-  const put = (next: State) => {
+  const setBoth = (next: State) => {
     latest.current = next;
     setState(next);
   };
   useEffect(() => {
     if (!stored) return;
     const before = latest.current;
-    const next = before ? followed(before, stored) : begun(drafts.newest(), stored);
-    const moved = before !== undefined && before.base !== next.base;
-    if (moved || next.text === stored.text) drafts.forget();
-    if (moved && next.text !== stored.text) drafts.keep(next.base, next.text);
-    put(next);
+    const next = before ? withStored(before, stored) : initialState(drafts.newest(), stored);
+    const rebased = before !== undefined && before.base !== next.base;
+    if (rebased || next.text === stored.text) drafts.clear();
+    if (rebased && next.text !== stored.text) drafts.save(next.base, next.text);
+    setBoth(next);
   }, [stored?.version, stored?.text, drafts]);
   if (!stored || !state) return undefined;
-  const written = (text: string, base: number, more: Pick<State, "foundFrom" | "ours"> = {}) => {
+  const update = (text: string, base: number, more: Pick<State, "restoredFrom" | "savedVersion"> = {}) => {
     const same = text === stored.text;
-    if (same) drafts.forget();
-    const kept = same || drafts.keep(base, text);
-    put({ text, base: same ? stored.version : base, seen: stored.text, homeless: !kept, foundFrom: same ? undefined : more.foundFrom, ours: more.ours });
+    if (same) drafts.clear();
+    const kept = same || drafts.save(base, text);
+    setBoth({
+      text,
+      base: same ? stored.version : base,
+      lastStored: stored.text,
+      notPersisted: !kept,
+      restoredFrom: same ? undefined : more.restoredFrom,
+      savedVersion: more.savedVersion,
+    });
   };
   const now = () => latest.current ?? state;
   return {
     text: state.text,
     base: state.base,
     dirty: state.text !== stored.text,
-    overtaken: state.base !== stored.version && state.text !== stored.text,
-    foundFrom: state.foundFrom,
-    homeless: state.homeless,
-    change: (text) => written(text, now().base, now()),
-    discard: () => written(stored.text, stored.version),
+    conflict: state.base !== stored.version && state.text !== stored.text,
+    restoredFrom: state.restoredFrom,
+    notPersisted: state.notPersisted,
+    change: (text) => update(text, now().base, now()),
+    discard: () => update(stored.text, stored.version),
     rebase: (version) => {
-      drafts.forget();
-      written(now().text, version);
+      drafts.clear();
+      update(now().text, version);
     },
     saved: (sent, as) => {
-      if (now().text === sent) written(as.text, now().base, now());
-      put({ ...now(), ours: as.version });
+      if (now().text === sent) update(as.text, now().base, now());
+      setBoth({ ...now(), savedVersion: as.version });
     },
   };
 }
 
-/** What is shown first: unsaved work, if there is some. */
-function begun(kept: Kept | undefined, stored: Stored): State {
-  if (!kept || kept.text === stored.text) return { text: stored.text, base: stored.version, seen: stored.text, homeless: false };
-  return { text: kept.text, base: kept.base, seen: stored.text, homeless: false, foundFrom: kept.at };
+/** The initial state: a restored draft, if there is one. */
+function initialState(kept: SavedDraft | undefined, stored: Stored): State {
+  if (!kept || kept.text === stored.text)
+    return { text: stored.text, base: stored.version, lastStored: stored.text, notPersisted: false };
+  return { text: kept.text, base: kept.base, lastStored: stored.text, notPersisted: false, restoredFrom: kept.at };
 }
 
-/** Something else is stored now: whoever had written nothing goes on from there, others keep their words. */
-export function followed(before: State, stored: Stored): State {
-  const { text, seen, ours, ...rest } = before;
-  // Who saved, and meanwhile wrote what stood there before, has written something.
-  const untouched = (text === seen && ours === undefined) || text === stored.text;
-  if (untouched) return { text: stored.text, base: stored.version, seen: stored.text, homeless: false };
-  return { ...rest, text, base: ours ?? before.base, seen: stored.text };
+/** Handles a newly stored version: an unchanged draft follows it, a changed one keeps its text. */
+export function withStored(before: State, stored: Stored): State {
+  const { text, lastStored, savedVersion, ...rest } = before;
+  // After a save, text that equals the old stored version counts as an edit.
+  const untouched = (text === lastStored && savedVersion === undefined) || text === stored.text;
+  if (untouched) return { text: stored.text, base: stored.version, lastStored: stored.text, notPersisted: false };
+  return { ...rest, text, base: savedVersion ?? before.base, lastStored: stored.text };
 }

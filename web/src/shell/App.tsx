@@ -1,147 +1,193 @@
-// The whole page: signs in, shows the way, and opens one view at a time. Views are loaded when they are first asked for.
+// The root component: signs in, renders the navigation and loads one view at a time.
 import type { ComponentType } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { useComeBack } from "../api/asking";
-import { Refusal, onStranger } from "../api/client";
-import { Busy, Empty, Told } from "../parts/told";
+import { ApiError, onUnauthorized } from "../api/client";
+import { useRetry } from "../api/query";
+import { EmptyState, ErrorNotice, Loading } from "../parts/states";
 import { Toasts } from "../parts/toast";
 import { Nav } from "./Nav";
+import { navigate, type Route, useRoute } from "./router";
 import { SignIn } from "./SignIn";
-import { type Place, go, usePlace } from "./router";
-import { type Session, Who, open, remembered } from "./session";
-import { VIEWS, type ViewName, isView } from "./views";
-import { claimTab, followTabs, leaveTab } from "./whose";
+import { currentSession, openSession, type Session, SessionContext } from "./session";
+import { claimTab, followTabs, leaveTab } from "./tab_user";
+import { isView, VIEWS, type ViewName } from "./views";
 
 export function App() {
-  const [arrival, setArrival] = useState<Arrival>();
-  const begin = useCallback(() => void arrived().then(setArrival), []);
-  useEffect(begin, []);
-  // A link that is opened in a tab which shows the page already changes the address and loads nothing.
+  const [signIn, setSignIn] = useState<SignInState>();
+  const start = useCallback(() => void resolveSignIn().then(setSignIn), []);
+  useEffect(start, []);
+  // Opening a sign-in link in a tab that already shows the page only changes the hash.
   useEffect(() => {
-    const linked = () => { if (LINK.test(location.hash)) begin(); };
-    addEventListener("hashchange", linked);
-    return () => removeEventListener("hashchange", linked);
+    const onHashChange = () => {
+      if (LINK.test(location.hash)) start();
+    };
+    addEventListener("hashchange", onHashChange);
+    return () => removeEventListener("hashchange", onHashChange);
   }, []);
-  useComeBack(arrival?.away, begin);
-  useEffect(() => onStranger(() => setArrival({})), []);
-  const user = arrival?.session?.user ?? "";
+  useRetry(signIn?.unreachable, start);
+  useEffect(() => onUnauthorized(() => setSignIn({})), []);
+  const user = signIn?.session?.user ?? "";
   useEffect(() => followTabs(user), [user]);
-  if (arrival === undefined) return <main class="alone"><Busy what="Foreword" /></main>;
-  if (arrival.away) return <main class="alone"><Told refusal={arrival.away} again={begin} /></main>;
-  if (!arrival.session) return <SignIn refusal={arrival.refused} entered={(session) => setArrival(entering(session))} />;
+  if (signIn === undefined)
+    return (
+      <main class="alone">
+        <Loading what="Foreword" />
+      </main>
+    );
+  if (signIn.unreachable)
+    return (
+      <main class="alone">
+        <ErrorNotice error={signIn.unreachable} reload={start} />
+      </main>
+    );
+  if (!signIn.session)
+    return <SignIn error={signIn.linkError} onSignedIn={(session) => setSignIn(signedIn(session))} />;
   return (
-    <Who.Provider value={arrival.session}>
-      <Inside leave={() => { setArrival(undefined); leaveTab(); }} />
-    </Who.Provider>
+    <SessionContext.Provider value={signIn.session}>
+      <SignedInPage
+        onSignedOut={() => {
+          setSignIn(undefined);
+          leaveTab();
+        }}
+      />
+    </SessionContext.Provider>
   );
 }
 
-/** Who is here: somebody, a stranger, perhaps one whose link was refused, or nobody knows as long as the server is away. */
-interface Arrival {
+/**
+ * The sign-in state: signed in, signed out (perhaps with a refused link), or unknown while the server is unreachable.
+ */
+interface SignInState {
   session?: Session;
-  refused?: Refusal;
-  away?: Refusal;
+  linkError?: ApiError;
+  unreachable?: ApiError;
 }
 
-/** The address of a link that signs in once. */
+/** The hash of a one-time sign-in link. */
 const LINK = /^#\/?welcome\/([a-z0-9]+)$/;
 
-/** What the link brought, until the server has said what it is worth. */
+/** The code of the link, until the server has accepted or refused it. */
 let code: string | undefined;
 
-/** Takes the code out of the address, before anything else happens. */
+/** Removes the code from the URL before anything else happens. */
 function codeOfLink(): string | undefined {
   const found = LINK.exec(location.hash)?.[1];
-  if (found) go("#/prompt", "replace");
+  if (found) navigate("#/prompt", "replace");
   return found ?? code;
 }
 
-/** The session that the link opens, or the one there was. */
-async function arrived(): Promise<Arrival | undefined> {
+/** Signs in with the link, or resumes the existing login session. */
+async function resolveSignIn(): Promise<SignInState | undefined> {
   code = codeOfLink();
-  let refused: Refusal | undefined;
+  let linkError: ApiError | undefined;
   try {
-    if (code) return entering(await open({ code }));
+    if (code) return signedIn(await openSession({ code }));
   } catch (error) {
-    refused = Refusal.of(error);
-    if (refused.code === "unreachable") return { away: refused };
+    linkError = ApiError.of(error);
+    if (linkError.code === "unreachable") return { unreachable: linkError };
   }
   code = undefined;
   try {
-    const session = await remembered();
-    // A link that was used already, in a browser that is signed in: nothing is lost.
-    return session ? entering(session) : { refused };
+    const session = await currentSession();
+    // A used link in a browser that is signed in already is not an error.
+    return session ? signedIn(session) : { linkError };
   } catch (error) {
-    return { away: Refusal.of(error) };
+    return { unreachable: ApiError.of(error) };
   }
 }
 
-/** `undefined` while the page begins anew for somebody else. */
-function entering(session: Session): Arrival | undefined {
+/** Returns `undefined` while the page reloads for another user. */
+function signedIn(session: Session): SignInState | undefined {
   return claimTab(session.user) ? { session } : undefined;
 }
 
-function Inside({ leave }: { leave: () => void }) {
-  const place = usePlace();
-  const name: ViewName | undefined = isView(place.view) ? place.view : undefined;
-  const title = name ? VIEWS[name].title : "No such page";
+function SignedInPage({ onSignedOut }: { onSignedOut: () => void }) {
+  const route = useRoute();
+  const name: ViewName | undefined = isView(route.view) ? route.view : undefined;
+  const title = name ? VIEWS[name].title : "Page not found";
   const main = useRef<HTMLElement>(null);
-  const shown = useRef({ name, place });
+  const shown = useRef({ name, route });
   useEffect(() => {
     document.title = `${title} · Foreword`;
-    // Whoever uses the keyboard or a screen reader goes on in the new view, and where a list gave way to one of its lines.
+    // Moves the focus into the new view for keyboard and screen reader users, also when a list item opens.
     if (shown.current.name !== name) main.current?.focus();
-    else if (pathOf(shown.current.place) !== pathOf(place) && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
-    shown.current = { name, place };
-  }, [place]);
+    else if (pathOf(shown.current.route) !== pathOf(route) && document.activeElement === document.body)
+      main.current?.focus({ preventScroll: true });
+    shown.current = { name, route };
+  }, [route]);
   return (
     <div class="page">
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
-      <Nav current={name} leave={leave} />
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        Skip to content
+      </a>
+      <Nav current={name} onSignedOut={onSignedOut} />
       <main id="main" ref={main} tabIndex={-1} data-view={name ?? "none"}>
-        {name ? <View key={name} name={name} place={place} /> : <NoSuchPage />}
+        {name ? <View key={name} name={name} route={route} /> : <NoSuchPage />}
       </main>
       <Toasts />
     </div>
   );
 }
 
-function pathOf(place: Place): string {
-  return place.rest.join("/");
+function pathOf(route: Route): string {
+  return route.rest.join("/");
 }
 
 export interface ViewProps {
-  place: Place;
+  route: Route;
 }
 
 function NoSuchPage() {
   return (
     <>
-      <div class="head"><h1>There is no such page</h1></div>
-      <Empty title="Nothing is at this address."><p><a href="#/prompt">Go to the prompt</a></p></Empty>
+      <div class="head">
+        <h1>Page not found</h1>
+      </div>
+      <EmptyState title="This URL does not exist.">
+        <p>
+          <a href="#/prompt">Open the prompt view</a>
+        </p>
+      </EmptyState>
     </>
   );
 }
 
-function View({ name, place }: { name: ViewName; place: Place }) {
+function View({ name, route }: { name: ViewName; route: Route }) {
   const [Loaded, setLoaded] = useState<ComponentType<ViewProps>>();
-  const [failed, setFailed] = useState<Refusal>();
+  const [failed, setFailed] = useState<ApiError>();
   useEffect(() => {
-    VIEWS[name].load().then((loaded) => setLoaded(() => loaded), () => whyNotLoaded().then(setFailed));
+    VIEWS[name].load().then(
+      (loaded) => setLoaded(() => loaded),
+      () => loadError().then(setFailed),
+    );
   }, [name]);
-  // A browser may remember that a file did not come, so the page begins anew once the server is back. What was being written is kept for the tab.
-  const again = useCallback(() => void whyNotLoaded().then((why) => (why.code === "unreachable" ? setFailed(why) : location.reload())), []);
-  useComeBack(failed, again);
-  if (failed) return <Told refusal={failed} again={again} />;
-  return Loaded ? <Loaded place={place} /> : <Busy what={VIEWS[name].title} />;
+  // Browsers may cache a failed module load, so reload the page once the server is back. Drafts are kept for the tab.
+  const reload = useCallback(
+    () => void loadError().then((why) => (why.code === "unreachable" ? setFailed(why) : location.reload())),
+    [],
+  );
+  useRetry(failed, reload);
+  if (failed) return <ErrorNotice error={failed} reload={reload} />;
+  return Loaded ? <Loaded route={route} /> : <Loading what={VIEWS[name].title} />;
 }
 
-/** A part of the page that does not come: there is no server, or one that has other parts. */
-async function whyNotLoaded(): Promise<Refusal> {
+/** Why a chunk failed to load: the server is unreachable, or it has another version of the page. */
+async function loadError(): Promise<ApiError> {
   try {
     await fetch("/healthz", { cache: "no-store" });
   } catch (error) {
-    return Refusal.of(error);
+    return ApiError.of(error);
   }
-  return new Refusal("stale", "This part of the page could not be loaded.", "The server may be another version by now: reload the page.");
+  return new ApiError(
+    "stale",
+    "This part of the page could not be loaded.",
+    "The server may have been updated. Reload the page.",
+  );
 }

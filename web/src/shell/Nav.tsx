@@ -1,29 +1,37 @@
-// The way to every view, who is signed in, and light or dark.
+// The navigation, the current user and the theme switch.
 import { useEffect, useState } from "preact/hooks";
-import { toastRefusal } from "../parts/toast";
+import { toastError } from "../parts/toast";
 import { href } from "./router";
-import { close, useSession } from "./session";
-import { type Theme, chooseTheme, chosenTheme } from "./theme";
+import { closeSession, useSession } from "./session";
+import { chooseTheme, chosenTheme, type Theme } from "./theme";
 import { VIEWS, type ViewName } from "./views";
 
-export function Nav({ current, leave }: { current: ViewName | undefined; leave: () => void }) {
+export function Nav({ current, onSignedOut }: { current: ViewName | undefined; onSignedOut: () => void }) {
   const session = useSession();
-  const [open, setOpen] = useState(false);
+  const [openSession, setOpen] = useState(false);
   useEffect(() => setOpen(false), [current]);
-  const goes = async () => {
+  const signOut = async () => {
     try {
-      await close();
-      leave();
+      await closeSession();
+      onSignedOut();
     } catch (error) {
-      toastRefusal(error);
+      toastError(error);
     }
   };
   return (
-    <header class={`nav${open ? " open" : ""}`}>
+    <header class={`nav${openSession ? " open" : ""}`}>
       <div class="brand">
-        <a href={href("prompt")}><img src="/icon.svg" alt="" width="24" height="24" /> Foreword</a>
-        <button class="menu" aria-expanded={open} aria-controls="views" onClick={() => setOpen(!open)}>
-          {current ? VIEWS[current].title : "Views"} <span aria-hidden="true">{open ? "▴" : "▾"}</span>
+        <a href={href("prompt")}>
+          <img src="/icon.svg" alt="" width="24" height="24" /> Foreword
+        </a>
+        <button
+          type="button"
+          class="menu"
+          aria-expanded={openSession}
+          aria-controls="views"
+          onClick={() => setOpen(!openSession)}
+        >
+          {current ? VIEWS[current].title : "Views"} <span aria-hidden="true">{openSession ? "▴" : "▾"}</span>
         </button>
       </div>
       <nav id="views" aria-label="Views">
@@ -33,7 +41,13 @@ export function Nav({ current, leave }: { current: ViewName | undefined; leave: 
             <ul>
               {views.map((name) => (
                 <li key={name}>
-                  <a href={href(name)} aria-current={name === current ? "page" : undefined} onClick={() => setOpen(false)}>{VIEWS[name].title}</a>
+                  <a
+                    href={href(name)}
+                    aria-current={name === current ? "page" : undefined}
+                    onClick={() => setOpen(false)}
+                  >
+                    {VIEWS[name].title}
+                  </a>
                 </li>
               ))}
             </ul>
@@ -41,9 +55,18 @@ export function Nav({ current, leave }: { current: ViewName | undefined; leave: 
         ))}
       </nav>
       <div class="who">
-        <p><strong>{session.user}</strong> <span class="quiet">{session.trust} trust</span></p>
+        <p>
+          <strong>{session.user}</strong> <span class="quiet">{session.trust} trust</span>
+        </p>
         <ThemeChoice />
-        <p class="row"><a href="/docs" class="quiet">API</a><button class="plain" onClick={goes}>Sign out</button></p>
+        <p class="row">
+          <a href="/docs" class="quiet">
+            API
+          </a>
+          <button type="button" class="plain" onClick={signOut}>
+            Sign out
+          </button>
+        </p>
       </div>
     </header>
   );
@@ -66,9 +89,9 @@ function ThemeChoice() {
   };
   return (
     <label class="theme">
-      <span class="quiet">Light or dark</span>
+      <span class="quiet">Theme</span>
       <select value={theme} onChange={(event) => choose(event.currentTarget.value as Theme)}>
-        <option value="auto">as the machine</option>
+        <option value="auto">system</option>
         <option value="light">light</option>
         <option value="dark">dark</option>
       </select>

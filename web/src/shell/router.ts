@@ -1,21 +1,21 @@
-// Where on the page we are: the part of the address behind `#`, so that every view has an address and the server needs none.
+// Hash routing: every view has its own URL, and the server needs no routes for them.
 import { useEffect, useState } from "preact/hooks";
 
-export interface Place {
+export interface Route {
   /** The view, such as `trace`. */
   view: string;
-  /** What else the path says, such as a turn's id. */
+  /** The further path segments, such as a turn id. */
   rest: string[];
   query: URLSearchParams;
 }
 
-export function placeOf(hash: string): Place {
+export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [view = "", ...rest] = path.split("/").map(decoded);
+  const [view = "", ...rest] = path.split("/").map(decode);
   return { view: view || "prompt", rest: rest.filter((part) => part !== ""), query: new URLSearchParams(query) };
 }
 
-function decoded(part: string): string {
+function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -23,15 +23,15 @@ function decoded(part: string): string {
   }
 }
 
-/** An address on this page, for links. */
+/** Builds a URL within the page. */
 export function href(view: string, rest: string[] = [], query: Record<string, string | undefined | null> = {}): string {
   const path = [view, ...rest].map(encodeURIComponent).join("/");
-  const given = Object.entries(query).filter((entry): entry is [string, string] => !!entry[1]);
-  const asked = new URLSearchParams(given).toString();
-  return `#/${path}${asked ? `?${asked}` : ""}`;
+  const present = Object.entries(query).filter((entry): entry is [string, string] => !!entry[1]);
+  const search = new URLSearchParams(present).toString();
+  return `#/${path}${search ? `?${search}` : ""}`;
 }
 
-export function go(to: string, how: "push" | "replace" = "push"): void {
+export function navigate(to: string, how: "push" | "replace" = "push"): void {
   if (how === "push") location.hash = to;
   else {
     history.replaceState(history.state, "", to);
@@ -41,7 +41,7 @@ export function go(to: string, how: "push" | "replace" = "push"): void {
 
 let entries = 0;
 
-/** The name of the place in the browser's history: the same again whenever somebody goes back to it, another one for each new visit. */
+/** The id of the current history entry: stable when the user navigates back, new for each visit. */
 export function entry(): string {
   const state = history.state as { entry?: string } | null;
   if (state?.entry) return state.entry;
@@ -50,15 +50,15 @@ export function entry(): string {
   return name;
 }
 
-export function usePlace(): Place {
+export function useRoute(): Route {
   const [seen] = useState(() => location.hash);
-  const [place, setPlace] = useState(() => placeOf(seen));
+  const [place, setPlace] = useState(() => parseRoute(seen));
   useEffect(() => {
-    const moved = () => setPlace(placeOf(location.hash));
-    addEventListener("hashchange", moved);
-    // Whoever went on before anybody listened.
-    if (location.hash !== seen) moved();
-    return () => removeEventListener("hashchange", moved);
+    const onHashChange = () => setPlace(parseRoute(location.hash));
+    addEventListener("hashchange", onHashChange);
+    // The hash changed before the listener was added.
+    if (location.hash !== seen) onHashChange();
+    return () => removeEventListener("hashchange", onHashChange);
   }, []);
   return place;
 }

@@ -1,4 +1,4 @@
-// Light or dark: as the machine says, until somebody chooses.
+// The colour theme: the system's, unless the user chooses one.
 export type Theme = "auto" | "light" | "dark";
 const KEY = "foreword.theme";
 

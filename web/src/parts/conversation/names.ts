@@ -1,29 +1,29 @@
-// What a conversation is called: its title, or a word for what it is if nobody gave it one.
-import { visible } from "../visible";
+// The name of a conversation: its title, or a generic name derived from its id.
+import { showBidiControls } from "../bidi";
 
-export interface Called {
+export interface ConversationRef {
   id: string;
-  /** Null if it has none; left out if that is not known here. */
+  /** Null if there is no title; undefined if it is not loaded. */
   title?: string | null;
 }
 
-/** Conversations that begin by themselves, by how their ids begin. */
+/** Names of conversations that people do not start themselves, by id prefix. */
 const KINDS: [string, (rest: string) => string][] = [
-  ["inbox-", () => "Letters in the inbox"],
+  ["inbox-", () => "Inbox messages"],
   ["schedule-", (rest) => `Schedule ${rest}`],
   ["workflow-", (rest) => `Workflow ${rest}`],
   ["channel-", (rest) => `Channel ${rest}`],
-  ["proxy:", () => "A program's own conversation"],
+  ["proxy:", () => "Proxied conversation"],
   ["autonomous", () => "The agent's own turns"],
 ];
 
-export function nameOf(one: Called): string {
-  if (one.title) return visible(one.title);
+export function nameOf(one: ConversationRef): string {
+  if (one.title) return showBidiControls(one.title);
   const kind = KINDS.find(([beginning]) => one.id.startsWith(beginning));
   return kind ? kind[1](one.id.slice(kind[0].length)) : one.id;
 }
 
-/** Whether its first words would say more than its name. */
-export function isNameless(one: Called): boolean {
+/** Whether an excerpt of the first message would be more informative than the name. */
+export function isUnnamed(one: ConversationRef): boolean {
   return !one.title && nameOf(one) === one.id;
 }

@@ -1,10 +1,12 @@
-// Titles are asked for once, a few at a time; a failure is asked again.
 import { expect, test } from "vitest";
-import { remembered } from "./titles";
+import { cached } from "./titles";
 
 test("the same id is asked once, until it is stale", async () => {
   let [asks, now] = [0, 0];
-  const titleOf = remembered(async (id) => `${id} ${(asks += 1)}`, () => now);
+  const titleOf = cached(
+    async (id) => `${id} ${(asks += 1)}`,
+    () => now,
+  );
   expect(await Promise.all([titleOf("a"), titleOf("a")])).toEqual(["a 1", "a 1"]);
   now = 61_000;
   expect(await titleOf("a")).toBe("a 2");
@@ -12,7 +14,7 @@ test("the same id is asked once, until it is stale", async () => {
 
 test("six hundred are asked for four at a time", async () => {
   let [under, most] = [0, 0];
-  const titleOf = remembered(async (id) => {
+  const titleOf = cached(async (id) => {
     most = Math.max(most, (under += 1));
     await Promise.resolve();
     under -= 1;
@@ -25,7 +27,7 @@ test("six hundred are asked for four at a time", async () => {
 
 test("a failure is asked again", async () => {
   let asks = 0;
-  const titleOf = remembered(async () => {
+  const titleOf = cached(async () => {
     if ((asks += 1) === 1) throw new Error("away");
     return "back";
   });

@@ -1,47 +1,53 @@
-// What conversations are called, for views that have only their ids: each is asked for when it is shown, a few at a time, and
-// remembered for a while.
-import { api, asked } from "../../api/client";
-import { wordsOf } from "../talk/parts";
+// Loads titles for views that have only conversation ids: on demand, a few at a time, cached for a minute.
+import { api, unwrap } from "../../api/client";
+import { textOf } from "../messages/parts";
 
-const AT_ONCE = 4;
-const FRESH_MS = 60_000;
+const MAX_CONCURRENT = 4;
+const CACHE_TTL_MS = 60_000;
 
-let underWay = 0;
-const waiting: (() => void)[] = [];
+let running = 0;
+const queue: (() => void)[] = [];
 
-/** Does it once fewer than `AT_ONCE` others are under way. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  // Who waited takes the place of who is done.
-  if (underWay >= AT_ONCE) await new Promise<void>((go) => waiting.push(go));
-  else underWay += 1;
+/** Runs `work` once fewer than `MAX_CONCURRENT` requests are running. */
+async function withLimit<T>(work: () => Promise<T>): Promise<T> {
+  // A queued request takes over the slot of the finished one.
+  if (running >= MAX_CONCURRENT) await new Promise<void>((start) => queue.push(start));
+  else running += 1;
   try {
     return await work();
   } finally {
-    const next = waiting.shift();
+    const next = queue.shift();
     if (next) next();
-    else underWay -= 1;
+    else running -= 1;
   }
 }
 
-/** The same answer for everybody who asks within a minute. A failure is not kept. */
-export function remembered(ask: (id: string) => Promise<string>, now: () => number = Date.now): (id: string) => Promise<string> {
-  const kept = new Map<string, { at: number; answer: Promise<string> }>();
+/** Caches results for a minute. Failures are not cached. */
+export function cached(
+  ask: (id: string) => Promise<string>,
+  now: () => number = Date.now,
+): (id: string) => Promise<string> {
+  const cache = new Map<string, { at: number; answer: Promise<string> }>();
   return (id) => {
-    const known = kept.get(id);
-    if (known && now() - known.at < FRESH_MS) return known.answer;
-    const answer = inTurn(() => ask(id));
-    answer.catch(() => kept.delete(id));
-    kept.set(id, { at: now(), answer });
+    const entry = cache.get(id);
+    if (entry && now() - entry.at < CACHE_TTL_MS) return entry.answer;
+    const answer = withLimit(() => ask(id));
+    answer.catch(() => cache.delete(id));
+    cache.set(id, { at: now(), answer });
     return answer;
   };
 }
 
-/** The title of a conversation; empty if nobody gave it one. */
-export const titleOf = remembered(async (id) => (await asked(api.GET("/api/v1/conversations/{id}", { params: { path: { id } } }))).title ?? "");
+/** The title of a conversation; empty if it has none. */
+export const titleOf = cached(
+  async (id) => (await unwrap(api.GET("/api/v1/conversations/{id}", { params: { path: { id } } }))).title ?? "",
+);
 
-/** The first words of a conversation, for one that has no title. */
-export const firstWordsOf = remembered(async (id) => {
-  const page = await asked(api.GET("/api/v1/conversations/{id}/messages", { params: { path: { id }, query: { all: true, limit: 1 } } }));
+/** An excerpt of the first message, for conversations without a title. */
+export const excerptOf = cached(async (id) => {
+  const page = await unwrap(
+    api.GET("/api/v1/conversations/{id}/messages", { params: { path: { id }, query: { all: true, limit: 1 } } }),
+  );
   const first = page.items[0];
-  return first ? wordsOf(first).replace(/\s+/g, " ").slice(0, 120) : "";
+  return first ? textOf(first).replace(/\s+/g, " ").slice(0, 120) : "";
 });

@@ -1,50 +1,59 @@
-// A text editor. What else a text can do (completion, problems, colours) comes in as extensions.
+// A text editor. Completion, diagnostics and highlighting are passed in as extensions.
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { search, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
-import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
-import { editorLook, shadowOf } from "./host";
+import { editorExtensions, shadowRootOf } from "./host";
 
 export interface EditorProps {
   value: string;
   change?: (value: string) => void;
   label: string;
   readOnly?: boolean;
-  /** Compared by identity: keep it between renderings. */
+  /** Compared by identity: keep it stable between renders. */
   extensions?: Extension;
-  /** Gets the view once it is there, for whoever inserts at the cursor. */
+  /** Receives the view once it exists, for example to insert text at the cursor. */
   ready?: (view: EditorView) => void;
 }
 
-/** Tab leaves the editor, so that the keyboard alone is enough; Ctrl-M (Shift-Alt-M on a Mac) makes it indent. */
+/** Tab leaves the editor, for keyboard accessibility; Ctrl-M (Shift-Alt-M on a Mac) makes Tab indent. */
 export function Editor({ value, change, label, readOnly = false, extensions = [], ready }: EditorProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const extra = useRef(new Compartment());
-  const told = useRef(change);
-  told.current = change;
-  /** What was told and has not come back as `value` yet: it comes back late, and must not undo what was typed since. */
+  const onChange = useRef(change);
+  onChange.current = change;
+  /**
+   * Texts passed to `change` that have not come back as `value` yet. They come back late and must not undo newer input.
+   */
   const echoes = useRef<string[]>([]);
-  /** While a text from outside is put in: nobody needs to be told of it. */
-  const given = useRef(false);
+  /** Set while a new `value` is applied, which must not call `change`. */
+  const applying = useRef(false);
   useEffect(() => {
-    if (!place.current) return;
-    const root = shadowOf(place.current);
+    if (!container.current) return;
+    const root = shadowRootOf(container.current);
     const listener = EditorView.updateListener.of((update) => {
-      if (!update.docChanged || !told.current || given.current) return;
+      if (!update.docChanged || !onChange.current || applying.current) return;
       const text = update.state.doc.toString();
       echoes.current.push(text);
-      told.current(text);
+      onChange.current(text);
     });
     const state = EditorState.create({
       doc: value,
       extensions: [
-        editorLook, lineNumbers(), drawSelection(), highlightActiveLine(), history(),
-        // The browser finds only what is on the screen: lines further down are not on the page until somebody scrolls there.
-        search({ top: true }), keymap.of([...searchKeymap, ...defaultKeymap, ...historyKeymap]),
+        editorExtensions,
+        lineNumbers(),
+        drawSelection(),
+        highlightActiveLine(),
+        history(),
+        // The browser's own search only finds rendered lines.
+        search({ top: true }),
+        keymap.of([...searchKeymap, ...defaultKeymap, ...historyKeymap]),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", tabindex: "0" }),
-        EditorState.readOnly.of(readOnly), listener, extra.current.of(extensions),
+        EditorState.readOnly.of(readOnly),
+        listener,
+        extra.current.of(extensions),
       ],
     });
     view.current = new EditorView({ state, parent: root, root });
@@ -56,9 +65,9 @@ export function Editor({ value, change, label, readOnly = false, extensions = []
     const echo = echoes.current.lastIndexOf(value);
     echoes.current.splice(0, echo + 1);
     if (echo >= 0 || !view.current || view.current.state.doc.toString() === value) return;
-    given.current = true;
+    applying.current = true;
     view.current.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: value } });
-    given.current = false;
+    applying.current = false;
   }, [value]);
-  return <div class="editor" ref={place} />;
+  return <div class="editor" ref={container} />;
 }

@@ -1,13 +1,21 @@
-// Where one writes. Enter sends, Shift-Enter begins a new line; what is half written is kept for the tab.
+// The message field. Enter sends, Shift-Enter inserts a line break; the draft is kept for the tab.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { halfWritten, keepHalfWritten } from "./half_written";
+import { readDraft, saveDraft } from "./composer_drafts";
 
-export function Composer({ place, send, running, stop, stopping, disabled, children }: {
-  /** Where what is written belongs; each place keeps its own draft. */
-  place: string;
+export function Composer({
+  draftKey,
+  send,
+  runningTurn,
+  stop,
+  stopping,
+  disabled,
+  children,
+}: {
+  /** The storage key of the draft. */
+  draftKey: string;
   send: (text: string) => void;
-  running: boolean;
+  runningTurn: boolean;
   stop: () => void;
   stopping: boolean;
   disabled?: boolean;
@@ -15,10 +23,10 @@ export function Composer({ place, send, running, stop, stopping, disabled, child
 }) {
   const [text, setText] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => setText(halfWritten(place)), [place]);
+  useEffect(() => setText(readDraft(draftKey)), [draftKey]);
   const write = (text: string) => {
     setText(text);
-    keepHalfWritten(place, text);
+    saveDraft(draftKey, text);
   };
   const submit = (event: Event) => {
     event.preventDefault();
@@ -28,21 +36,52 @@ export function Composer({ place, send, running, stop, stopping, disabled, child
     field.current?.focus();
   };
   const pressed = (event: KeyboardEvent) => {
-    // Whoever writes Japanese or Chinese ends a word with Enter.
+    // Input methods for Japanese and Chinese use Enter to confirm a word.
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
   };
   return (
     <form class="composer" onSubmit={submit}>
       {children}
       <div class="composer-row">
-        <textarea ref={field} aria-label="Message" aria-describedby="composer-keys" placeholder="Write a message" rows={2} value={text} disabled={disabled} maxLength={200_000}
-          onInput={(event) => write(event.currentTarget.value)} onKeyDown={pressed} />
+        <textarea
+          ref={field}
+          aria-label="Message"
+          aria-describedby="composer-keys"
+          placeholder="Write a message"
+          rows={2}
+          value={text}
+          disabled={disabled}
+          maxLength={200_000}
+          onInput={(event) => write(event.currentTarget.value)}
+          onKeyDown={pressed}
+        />
         <div class="composer-buttons">
-          <button class="main" disabled={disabled || text.trim() === ""}>Send</button>
-          {running && <button type="button" onClick={() => { stop(); field.current?.focus(); }} disabled={stopping}>{stopping ? "Stopping …" : "Stop"}</button>}
+          <button type="submit" class="main" disabled={disabled || text.trim() === ""}>
+            Send
+          </button>
+          {runningTurn && (
+            <button
+              type="button"
+              onClick={() => {
+                stop();
+                field.current?.focus();
+              }}
+              disabled={stopping}
+            >
+              {stopping ? "Stopping …" : "Stop"}
+            </button>
+          )}
         </div>
       </div>
-      <p id="composer-keys" class="composer-keys quiet"><kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> is a new line{running ? <>, <kbd>Esc</kbd> stops the answer</> : null}.</p>
+      <p id="composer-keys" class="composer-keys quiet">
+        <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> inserts a line break
+        {runningTurn ? (
+          <>
+            , <kbd>Esc</kbd> stops the answer
+          </>
+        ) : null}
+        .
+      </p>
     </form>
   );
 }

@@ -1,16 +1,26 @@
-// The messages, which scroll by themselves as long as one reads at the end, and stay where they are if one reads further up.
+// The scrolling message log: follows new messages at the end, and keeps its position when the user has scrolled up.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** How near the end counts as the end. */
-const NEAR = 60;
+/** The distance in pixels that still counts as the end. */
+const END_THRESHOLD_PX = 60;
 
-export function Log({ of, version, earlier, children }: { of: string; version: unknown; earlier?: () => Promise<void>; children: ComponentChildren }) {
+export function Log({
+  of,
+  version,
+  earlier,
+  children,
+}: {
+  of: string;
+  version: unknown;
+  earlier?: () => Promise<void>;
+  children: ComponentChildren;
+}) {
   const box = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
-  /** How far from the end one was when earlier messages were asked for. */
+  /** The distance from the end when earlier messages were requested. */
   const fromEnd = useRef<number | undefined>(undefined);
-  const [away, setAway] = useState(false);
+  const [scrolledUp, setScrolledUp] = useState(false);
   const [busy, setBusy] = useState(false);
   const follow = () => {
     const element = box.current;
@@ -20,13 +30,13 @@ export function Log({ of, version, earlier, children }: { of: string; version: u
   };
   useLayoutEffect(() => {
     atEnd.current = true;
-    setAway(false);
+    setScrolledUp(false);
     follow();
   }, [of]);
   useLayoutEffect(follow, [version]);
   useEffect(() => {
     if (!box.current) return;
-    // A window that gets smaller, a composer that grows.
+    // The window shrinks or the composer grows.
     const watch = new ResizeObserver(follow);
     watch.observe(box.current);
     return () => watch.disconnect();
@@ -34,8 +44,8 @@ export function Log({ of, version, earlier, children }: { of: string; version: u
   const scrolled = () => {
     const element = box.current;
     if (!element) return;
-    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-    setAway(!atEnd.current);
+    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < END_THRESHOLD_PX;
+    setScrolledUp(!atEnd.current);
   };
   const more = async () => {
     if (!earlier || !box.current) return;
@@ -50,18 +60,28 @@ export function Log({ of, version, earlier, children }: { of: string; version: u
   };
   const toEnd = () => {
     atEnd.current = true;
-    setAway(false);
+    setScrolledUp(false);
     follow();
   };
   return (
     <div class="log-frame">
       <div class="log" ref={box} onScroll={scrolled} tabIndex={0} role="region" aria-label="Messages">
         <div class="log-inner">
-          {earlier && <p class="more"><button onClick={more} disabled={busy}>{busy ? "One moment …" : "Show earlier messages"}</button></p>}
+          {earlier && (
+            <p class="more">
+              <button type="button" onClick={more} disabled={busy}>
+                {busy ? "One moment …" : "Show earlier messages"}
+              </button>
+            </p>
+          )}
           {children}
         </div>
       </div>
-      {away && <button class="to-end" onClick={toEnd}>To the newest <span aria-hidden="true">↓</span></button>}
+      {scrolledUp && (
+        <button type="button" class="to-end" onClick={toEnd}>
+          Jump to latest <span aria-hidden="true">↓</span>
+        </button>
+      )}
     </div>
   );
 }

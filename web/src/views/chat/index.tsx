@@ -1,53 +1,82 @@
-// Talking to the agent: the conversation as it is streamed, and where to write.
+// The chat view: the streamed conversation and the composer.
 import { useState } from "preact/hooks";
-import { useAsking } from "../../api/asking";
+import { useQuery } from "../../api/query";
+import { readConversation } from "../../parts/messages/history";
+import { runningTurn } from "../../parts/messages/reducer";
 import { type Occasion, occasionIn, occasionQuery, useOccasions } from "../../parts/occasion";
 import type { ViewProps } from "../../shell/App";
-import { go, href } from "../../shell/router";
+import { href, navigate } from "../../shell/router";
 import { useSession } from "../../shell/session";
 import { Announcer } from "./Announcer";
-import { Begin } from "./Begin";
 import { Composer } from "./Composer";
 import { Conversation } from "./Conversation";
-import { running } from "../../parts/talk/fold";
 import { Head } from "./Head";
-import { readConversation } from "../../parts/talk/history";
+import { NewConversation } from "./NewConversation";
 import { useOutbox } from "./outbox";
 import { Recent } from "./Recent";
-import { useSaying } from "./saying";
-import { Speaking } from "./Speaking";
+import { SpeakerChoice } from "./SpeakerChoice";
 import { useStop } from "./stop";
+import { useMessageSender } from "./useMessageSender";
 import "./chat.css";
 
-export function ChatView({ place }: ViewProps) {
+export function ChatView({ route }: ViewProps) {
   const session = useSession();
-  const conversation = place.rest[0];
+  const conversation = route.rest[0];
   const mayChat = session.scopes.includes("chat");
   const { value: known } = useOccasions();
-  const occasion = occasionIn(place.query);
+  const occasion = occasionIn(route.query);
   const [round, setRound] = useState(0);
-  const { talking, say, speaker, speakAs } = useSaying({ conversation, occasion, said: () => setRound((round) => round + 1) });
-  const { talk, line, refusal } = talking;
-  const head = useAsking(conversation ? `${conversation} ${round}` : null, (signal) => readConversation(conversation ?? "", signal));
+  const { live, send, speaker, speakAs } = useMessageSender({
+    conversation,
+    occasion,
+    onChange: () => setRound((round) => round + 1),
+  });
+  const { state, connection, error } = live;
+  const head = useQuery(conversation ? `${conversation} ${round}` : null, (signal) =>
+    readConversation(conversation ?? "", signal),
+  );
   const about = conversation && head.value?.id === conversation ? head.value : undefined;
-  // Not there, or somebody else's: there is nothing to say into.
-  const missing = conversation !== undefined && !talk.loaded && refusal?.status === 404;
-  const letters = useOutbox(conversation);
-  const runs = running(talk);
-  const stops = useStop(runs?.id, talking.ask);
+  // The conversation does not exist or belongs to another user, so there is no composer.
+  const missing = conversation !== undefined && !state.loaded && error?.status === 404;
+  const pending = useOutbox(conversation);
+  const runs = runningTurn(state);
+  const stops = useStop(runs?.id, live.ask);
   const agent = about?.agent ?? occasion.agent ?? known?.agents[0]?.name ?? "The agent";
-  const change = (occasion: Occasion) => go(href("chat", [], occasionQuery(occasion)), "replace");
+  const change = (occasion: Occasion) => navigate(href("chat", [], occasionQuery(occasion)), "replace");
   return (
     <div class="chat">
       <div class="chat-main">
-        <Head conversation={conversation} about={about} missing={missing} mayChat={mayChat} talk={talk} />
-        <Conversation conversation={conversation} talking={talking} agent={agent} letters={letters} begin={<Begin occasion={occasion} change={change} />} />
-        <Announcer key={conversation ?? "new"} talk={talk} agent={agent} />
-        {!missing && <Composer place={conversation ?? "new"} send={say} running={runs !== undefined} stop={stops.stop} stopping={stops.stopping} disabled={!mayChat}>
-          {!mayChat && <p class="told waiting">Your token may look, but not speak: it does not open <code>chat</code>.</p>}
-          {mayChat && line === "lost" && <p class="lost" role="status"><span class="spinner" aria-hidden="true" /> Connection lost. Trying again …</p>}
-          {about && mayChat && <Speaking conversation={about} user={speaker ?? session.user} choose={speakAs} />}
-        </Composer>}
+        <Head conversation={conversation} about={about} missing={missing} mayChat={mayChat} state={state} />
+        <Conversation
+          conversation={conversation}
+          live={live}
+          agent={agent}
+          pending={pending}
+          begin={<NewConversation occasion={occasion} change={change} />}
+        />
+        <Announcer key={conversation ?? "new"} state={state} agent={agent} />
+        {!missing && (
+          <Composer
+            draftKey={conversation ?? "new"}
+            send={send}
+            runningTurn={runs !== undefined}
+            stop={stops.stop}
+            stopping={stops.stopping}
+            disabled={!mayChat}
+          >
+            {!mayChat && (
+              <p class="callout waiting">
+                Your token is read-only: it lacks the scope <code>chat</code>.
+              </p>
+            )}
+            {mayChat && connection === "lost" && (
+              <p class="lost" role="status">
+                <span class="spinner" aria-hidden="true" /> Connection lost. Trying again …
+              </p>
+            )}
+            {about && mayChat && <SpeakerChoice conversation={about} user={speaker ?? session.user} choose={speakAs} />}
+          </Composer>
+        )}
       </div>
       <Recent current={conversation} round={round} />
     </div>

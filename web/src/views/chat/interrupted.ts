@@ -1,27 +1,27 @@
-// Whether an answer stands still because the server was interrupted: it takes its turns up again only when the lease of the one
-// that ended has run out.
+// Detects a turn that stalls because the server was restarted: the turn resumes only when the lease of the stopped
+// process expires.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { LineState } from "./line";
+import type { SocketState } from "./socket";
 
-/** How long the line is back before silence means something. */
-const SILENT_MS = 5_000;
+/** How long after reconnecting silence counts as a stall. */
+const STALL_TIMEOUT_MS = 5_000;
 
-/** `last` is the number of the last thing that was heard. */
-export function useInterrupted(line: LineState, last: number): boolean {
+/** `last` is the last sequence number received. */
+export function useInterrupted(connection: SocketState, last: number): boolean {
   const [since, setSince] = useState<number>();
-  const [silent, setSilent] = useState(false);
-  const before = useRef(line);
+  const [stalled, setStalled] = useState(false);
+  const before = useRef(connection);
   useEffect(() => {
-    if (before.current === "lost" && line === "open") setSince(last);
-    if (line === "lost") setSince(undefined);
-    before.current = line;
-  }, [line]);
+    if (before.current === "lost" && connection === "open") setSince(last);
+    if (connection === "lost") setSince(undefined);
+    before.current = connection;
+  }, [connection]);
   useEffect(() => {
-    setSilent(false);
+    setStalled(false);
     if (since === undefined) return;
     if (last !== since) return setSince(undefined);
-    const timer = setTimeout(() => setSilent(true), SILENT_MS);
+    const timer = setTimeout(() => setStalled(true), STALL_TIMEOUT_MS);
     return () => clearTimeout(timer);
   }, [since, last]);
-  return silent;
+  return stalled;
 }

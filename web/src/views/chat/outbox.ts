@@ -1,73 +1,84 @@
-// What was written and not taken in yet. It is kept for the tab, so that neither a lost connection nor a reload loses a word, and
-// sent under one key, so that it is answered once.
+// Messages the server has not accepted yet. They are kept in session storage, so that a lost connection or a reload
+// loses nothing, and sent with an idempotency key, so that each is answered once.
 import { useEffect, useState } from "preact/hooks";
-import type { Refusal } from "../../api/client";
+import type { ApiError } from "../../api/client";
 
-/** Who speaks, and where, if it is not the person at the page. */
+/** Who speaks and where, unless it is the signed-in user. */
 export interface Speaker {
   user?: string;
   situation?: string;
 }
 
-export interface Letter {
-  /** The same for every attempt. */
+export interface OutgoingMessage {
+  /** The idempotency key, the same for every attempt. */
   key: string;
   text: string;
-  /** Where; none as long as the conversation is to be begun. */
+  /** The conversation; undefined while it has yet to be created. */
   conversation?: string;
-  /** How it is to be begun; there until the page was told that it is. */
+  /** How to create the conversation; set until the page has navigated to it. */
   begin?: { id?: string; agent?: string };
   speaker?: Speaker;
-  /** Who says it, by name. */
+  /** The author's name. */
   author: string;
   at: string;
-  /** Why it was not taken in; it waits until somebody decides. */
+  /** Why the server refused it; it waits for the user's decision. */
   problem?: { message: string; help: string | null };
 }
 
 const KEY = "foreword.outbox";
-let letters: Letter[] = kept();
-const listeners = new Set<(letters: Letter[]) => void>();
+let pending: OutgoingMessage[] = load();
+const listeners = new Set<(pending: OutgoingMessage[]) => void>();
 
-function kept(): Letter[] {
+function load(): OutgoingMessage[] {
   try {
     const found: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(found) ? (found as Letter[]) : [];
+    return Array.isArray(found) ? (found as OutgoingMessage[]) : [];
   } catch {
     return [];
   }
 }
 
-function keep(now: Letter[]): void {
-  letters = now;
+function save(now: OutgoingMessage[]): void {
+  pending = now;
   sessionStorage.setItem(KEY, JSON.stringify(now));
   for (const listener of listeners) listener(now);
 }
 
-/** Where a letter is shown: what is to begin a conversation stays where it was written until the page goes there. */
-function placeOf(letter: Letter): string | undefined {
-  return letter.begin ? undefined : letter.conversation;
+/**
+ * The key under which the message is shown: a message that creates a conversation stays in the new-chat view until the
+ * page navigates.
+ */
+function viewOf(outgoing: OutgoingMessage): string | undefined {
+  return outgoing.begin ? undefined : outgoing.conversation;
 }
 
 export const outbox = {
-  all: (): Letter[] => letters,
-  add: (letter: Letter): void => keep([...letters, letter]),
-  change: (key: string, change: Partial<Letter>): void => keep(letters.map((letter) => (letter.key === key ? { ...letter, ...change } : letter))),
-  /** What was written before a conversation had begun goes into the same one. */
-  begun: (conversation: string): void => keep(letters.map((letter) => (letter.conversation ? letter : { ...letter, conversation }))),
-  /** The page is at the conversation now. */
-  arrived: (conversation: string): void => keep(letters.map((letter) => (letter.conversation === conversation ? { ...letter, begin: undefined } : letter))),
-  remove: (key: string): void => keep(letters.filter((letter) => letter.key !== key)),
-  refuse: (key: string, refusal: Refusal): void => outbox.change(key, { problem: { message: refusal.message, help: refusal.help } }),
+  all: (): OutgoingMessage[] => pending,
+  add: (outgoing: OutgoingMessage): void => save([...pending, outgoing]),
+  change: (key: string, change: Partial<OutgoingMessage>): void =>
+    save(pending.map((outgoing) => (outgoing.key === key ? { ...outgoing, ...change } : outgoing))),
+  /** Messages written before the conversation existed go to the same one. */
+  begun: (conversation: string): void =>
+    save(pending.map((outgoing) => (outgoing.conversation ? outgoing : { ...outgoing, conversation }))),
+  /** The page shows the conversation now. */
+  arrived: (conversation: string): void =>
+    save(
+      pending.map((outgoing) =>
+        outgoing.conversation === conversation ? { ...outgoing, begin: undefined } : outgoing,
+      ),
+    ),
+  remove: (key: string): void => save(pending.filter((outgoing) => outgoing.key !== key)),
+  refuse: (key: string, error: ApiError): void =>
+    outbox.change(key, { problem: { message: error.message, help: error.help } }),
 };
 
-/** What waits in a conversation, or for one that is to be begun. */
-export function useOutbox(conversation: string | undefined): Letter[] {
-  const [all, setAll] = useState(letters);
+/** The waiting messages of a conversation, or of one that has yet to be created. */
+export function useOutbox(conversation: string | undefined): OutgoingMessage[] {
+  const [all, setAll] = useState(pending);
   useEffect(() => {
-    setAll(letters);
+    setAll(pending);
     listeners.add(setAll);
     return () => void listeners.delete(setAll);
   }, []);
-  return all.filter((letter) => placeOf(letter) === conversation);
+  return all.filter((outgoing) => viewOf(outgoing) === conversation);
 }

@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { speakerWords, trustOf } from "./speaker";
+import { speakerText, trustOf } from "./speaker";
 
 const known = {
-  users: [{ name: "alice", trust: "full", channels: [] }, { name: "bob", trust: "inner", channels: [] }],
-  situations: [{ name: "dm", ceiling: "full" }, { name: "group", ceiling: "familiar" }],
+  users: [
+    { name: "alice", trust: "full", channels: [] },
+    { name: "bob", trust: "inner", channels: [] },
+  ],
+  situations: [
+    { name: "dm", ceiling: "full" },
+    { name: "group", ceiling: "familiar" },
+  ],
 };
 
 describe("trust is the lower of the person's and the place's", () => {
@@ -18,6 +24,6 @@ describe("trust is the lower of the person's and the place's", () => {
 });
 
 it("is said in words", () => {
-  expect(speakerWords("bob", "group", "familiar", false)).toBe("You speak as bob, in the group: familiar trust.");
-  expect(speakerWords("alice", "dm", undefined, true)).toBe("You speak as yourself (alice), in private.");
+  expect(speakerText("bob", "group", "familiar", false)).toBe("You speak as bob, in the group: familiar trust.");
+  expect(speakerText("alice", "dm", undefined, true)).toBe("You speak as yourself (alice), in private.");
 });

@@ -1,6 +1,6 @@
-// Stops the turn that runs: by a button, or by Escape wherever one is.
+// Stops the running turn, by a button or by Escape.
 import { useEffect, useState } from "preact/hooks";
-import { toastRefusal } from "../../parts/toast";
+import { toastError } from "../../parts/toast";
 
 export function useStop(turn: string | undefined, ask: (request: { type: "cancel" }) => Promise<unknown>) {
   const [stopped, setStopped] = useState<string>();
@@ -9,7 +9,7 @@ export function useStop(turn: string | undefined, ask: (request: { type: "cancel
     setStopped(turn);
     ask({ type: "cancel" }).catch((error: unknown) => {
       setStopped(undefined);
-      toastRefusal(error);
+      toastError(error);
     });
   };
   useEffect(() => {

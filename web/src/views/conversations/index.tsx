@@ -1,10 +1,10 @@
-// Conversations: all of them, searchable, or one in full.
+// The conversations view: a searchable list, or one conversation.
 import type { ViewProps } from "../../shell/App";
-import { List } from "./List";
-import { One } from "./One";
+import { ConversationDetail } from "./ConversationDetail";
+import { ConversationList } from "./ConversationList";
 import "./conversations.css";
 
-export function ConversationsView({ place }: ViewProps) {
-  const id = place.rest[0];
-  return id ? <One key={id} id={id} /> : <List query={place.query} />;
+export function ConversationsView({ route }: ViewProps) {
+  const id = route.rest[0];
+  return id ? <ConversationDetail key={id} id={id} /> : <ConversationList query={route.query} />;
 }

@@ -1,5 +1,5 @@
-// A chart on a canvas, drawn in the page's own colours and drawn again when they or its width change. It is a picture with a name;
-// whoever uses it puts the same numbers into a table.
+// A chart on a canvas. It uses the theme's colours and redraws when they or its width change. It has an accessible
+// name; callers provide the same numbers in a table.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -7,33 +7,33 @@ import "uplot/dist/uPlot.min.css";
 export interface Line {
   name: string;
   values: (number | null)[];
-  /** A colour of the page, such as `--static`. */
+  /** A CSS variable of the theme, such as `--static`. */
   colour: string;
-  /** Lines are told apart by their dashes too. */
+  /** Dash patterns distinguish lines without colour. */
   dash?: number[];
 }
 
 export interface ChartProps {
   label: string;
   kind: "bars" | "line";
-  /** What stands below each point. */
+  /** The label of each point on the x axis. */
   labels: string[];
   lines: Line[];
   format: (value: number) => string;
-  /** The top of the axis, if it is not the highest value. */
+  /** The maximum of the y axis, if it is not the highest value. */
   top?: number;
-  /** What the axis below counts, such as `turn`. */
-  below?: string;
+  /** The unit of the x axis, such as `turn`. */
+  xLabel?: string;
 }
 
 const HEIGHT = 190;
 
 export function Chart(props: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<number | null>(null);
   const drawn = JSON.stringify([props.kind, props.labels, props.lines, props.top]);
   useEffect(() => {
-    const host = place.current;
+    const host = container.current;
     if (!host) return;
     let plot: uPlot | undefined;
     const draw = () => {
@@ -55,42 +55,65 @@ export function Chart(props: ChartProps) {
   }, [drawn]);
   return (
     <figure class="chart">
-      <div ref={place} role="img" aria-label={props.label} />
-      <p class="under quiet" aria-hidden="true">{at === null ? range(props) : told(props, at)}</p>
+      <div ref={container} role="img" aria-label={props.label} />
+      <p class="under quiet" aria-hidden="true">
+        {at === null ? range(props) : describePoint(props, at)}
+      </p>
     </figure>
   );
 }
 
-/** While nothing is pointed at: between what the values are. */
+/** Shown while the pointer is not over the chart: the range of the values. */
 function range({ lines, format }: ChartProps): string {
   const known = lines.flatMap((line) => line.values).filter((value) => value !== null);
-  return known.length === 0 ? "nothing is known" : `${format(Math.min(...known))} to ${format(Math.max(...known))}`;
+  return known.length === 0 ? "no data" : `${format(Math.min(...known))} to ${format(Math.max(...known))}`;
 }
 
-/** What is under the pointer, in words. */
-function told({ labels, lines, format, below }: ChartProps, at: number): string {
+/** Describes the point under the pointer. */
+function describePoint({ labels, lines, format, xLabel }: ChartProps, at: number): string {
   const values = lines.map((line) => {
     const value = line.values[at];
-    return `${lines.length > 1 ? `${line.name} ` : ""}${value === null || value === undefined ? "not known" : format(value)}`;
+    return `${lines.length > 1 ? `${line.name} ` : ""}${value === null || value === undefined ? "unknown" : format(value)}`;
   });
-  return `${below ? `${below} ` : ""}${labels[at] ?? ""}: ${values.join(", ")}`;
+  return `${xLabel ? `${xLabel} ` : ""}${labels[at] ?? ""}: ${values.join(", ")}`;
 }
 
 function dataOf({ labels, lines }: ChartProps): uPlot.AlignedData {
   return [labels.map((_, at) => at), ...lines.map((line) => line.values)];
 }
 
-function optionsOf({ kind, labels, lines, format, top }: ChartProps, host: HTMLElement, hover: (at: number | null) => void): uPlot.Options {
+function optionsOf(
+  { kind, labels, lines, format, top }: ChartProps,
+  host: HTMLElement,
+  hover: (at: number | null) => void,
+): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const font = `12px ${getComputedStyle(host).fontFamily}`;
-  const axis = { stroke: colour("--quiet"), font, grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+  const axis = {
+    stroke: colour("--quiet"),
+    font,
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+  };
   return {
-    width: host.clientWidth, height: HEIGHT, legend: { show: false }, padding: [12, 12, 0, 0],
+    width: host.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    padding: [12, 12, 0, 0],
     cursor: { x: true, y: false, drag: { x: false, y: false }, points: { show: kind === "line" } },
-    scales: { x: { time: false, range: [-0.6, Math.max(1, labels.length) - 0.4] }, y: { range: (_, __, highest) => [0, top ?? ((highest || 1) * 1.08)] } },
+    scales: {
+      x: { time: false, range: [-0.6, Math.max(1, labels.length) - 0.4] },
+      y: { range: (_, __, highest) => [0, top ?? (highest || 1) * 1.08] },
+    },
     axes: [
-      { ...axis, size: 30, grid: { show: false }, splits: () => splitsOf(labels.length, Math.max(2, Math.floor(host.clientWidth / 75))), values: (_, splits) => splits.map((split) => labels[split] ?? "") },
+      {
+        ...axis,
+        size: 30,
+        grid: { show: false },
+        splits: () => splitsOf(labels.length, Math.max(2, Math.floor(host.clientWidth / 75))),
+        values: (_, splits) => splits.map((split) => labels[split] ?? ""),
+      },
       { ...axis, size: 64, values: (_, splits) => splits.map(format) },
     ],
     series: [{}, ...lines.map((line) => seriesOf(kind, line, colour))],
@@ -100,12 +123,25 @@ function optionsOf({ kind, labels, lines, format, top }: ChartProps, host: HTMLE
 
 function seriesOf(kind: ChartProps["kind"], line: Line, colour: (name: string) => string): uPlot.Series {
   const stroke = colour(line.colour);
-  if (kind === "bars") return { stroke, fill: stroke, width: 0, ...(uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.72, 44] }) }), points: { show: false } };
+  if (kind === "bars")
+    return {
+      stroke,
+      fill: stroke,
+      width: 0,
+      ...(uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.72, 44] }) }),
+      points: { show: false },
+    };
   const known = line.values.filter((value) => value !== null).length;
-  return { stroke, width: 2, spanGaps: true, points: { show: known < 40, size: 5, fill: stroke }, ...(line.dash && { dash: line.dash }) };
+  return {
+    stroke,
+    width: 2,
+    spanGaps: true,
+    points: { show: known < 40, size: 5, fill: stroke },
+    ...(line.dash && { dash: line.dash }),
+  };
 }
 
-/** As many marks as there is room for, at whole steps, so that no two of them touch. */
+/** As many axis labels as fit without overlap, at whole steps. */
 export function splitsOf(points: number, room: number): number[] {
   const step = Math.max(1, Math.ceil(points / room));
   return Array.from({ length: Math.ceil(points / step) }, (_, at) => at * step);

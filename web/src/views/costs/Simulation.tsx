@@ -1,104 +1,201 @@
-// What the current blueprint would cost in a longer conversation, against other ways to send the same words.
+// Simulates the cost of a longer conversation with the current blueprint, compared with other ways to send the same
+// prompt.
 import { useId, useState } from "preact/hooks";
-import { useAsking, useSettled } from "../../api/asking";
-import type { SimulatedWay, Simulation as Bills } from "../../api/schema";
-import { count, money, share } from "../../parts/figures";
+import { useDebounced, useQuery } from "../../api/query";
+import type { Simulation as Bills, SimulatedWay } from "../../api/schema";
+import { count, money, share } from "../../parts/format";
 import { useOccasions } from "../../parts/occasion";
-import { Scrolled } from "../../parts/scrolled";
-import { Busy, Told } from "../../parts/told";
+import { ScrollContainer } from "../../parts/scroll_container";
+import { ErrorNotice, Loading } from "../../parts/states";
 import { useSession } from "../../shell/session";
 import { Chart } from "./Chart";
-import { type Wish, simulate, turnLabels, verdictOf, wayOf } from "./simulated";
+import { methodName, type SimulationRequest, simulate, turnLabels, verdictOf } from "./simulation";
 
 export function Simulation() {
   const { owner } = useSession();
   return (
-    <section aria-labelledby="simulate" class="stack-of">
-      <h2 id="simulate">What a conversation would cost</h2>
-      {owner ? <Asked /> : <p class="quiet">The owner can have the bill of a conversation worked out here before it is had.</p>}
+    <section aria-labelledby="simulate" class="vertical-stack">
+      <h2 id="simulate">Cost simulation</h2>
+      {owner ? <SimulationPanel /> : <p class="quiet">Only the owner can simulate the cost of a conversation.</p>}
     </section>
   );
 }
 
-function Asked() {
-  const [wish, setWish] = useState<Wish>({ turns: 100, pause: "90s" });
-  const wanted = useSettled(wish, 350);
-  const possible = wanted.turns >= 1 && wanted.turns <= 100_000;
-  const asking = useAsking(possible ? JSON.stringify(wanted) : null, (signal) => simulate(wanted, signal));
+function SimulationPanel() {
+  const [request, setRequest] = useState<SimulationRequest>({ turns: 100, pause: "90s" });
+  const debounced = useDebounced(request, 350);
+  const possible = debounced.turns >= 1 && debounced.turns <= 100_000;
+  const query = useQuery(possible ? JSON.stringify(debounced) : null, (signal) => simulate(debounced, signal));
   return (
     <>
-      <Form wish={wish} change={setWish} />
-      {!possible && <p class="told waiting">Between 1 and 100,000 turns can be worked out.</p>}
-      {possible && asking.busy && <Busy what={`Working out ${count(wanted.turns)} turns`} />}
-      {asking.refusal && !asking.busy && <Told refusal={asking.refusal} again={asking.again} />}
-      {asking.value && !asking.refusal && possible && <Bill of={asking.value} />}
+      <Form request={request} change={setRequest} />
+      {!possible && <p class="callout waiting">Enter 1 to 100,000 turns.</p>}
+      {possible && query.busy && <Loading what={`Working out ${count(debounced.turns)} turns`} />}
+      {query.error && !query.busy && <ErrorNotice error={query.error} reload={query.reload} />}
+      {query.value && !query.error && possible && <SimulatedCosts of={query.value} />}
     </>
   );
 }
 
-const PAUSES = [["10s", "10 seconds"], ["90s", "a minute and a half"], ["10m", "10 minutes"], ["2h", "2 hours"], ["10s..20m", "10 seconds to 20 minutes"]];
+const PAUSES = [
+  ["10s", "10 seconds"],
+  ["90s", "90 seconds"],
+  ["10m", "10 minutes"],
+  ["2h", "2 hours"],
+  ["10s..20m", "10 seconds to 20 minutes"],
+];
 
-function Form({ wish, change }: { wish: Wish; change: (wish: Wish) => void }) {
+function Form({ request, change }: { request: SimulationRequest; change: (request: SimulationRequest) => void }) {
   const id = useId();
   const { value: known } = useOccasions();
   return (
     <fieldset class="occasion">
-      <legend>Which conversation</legend>
-      <div class="choice"><label for={`${id}-agent`}>agent</label>
-        <select id={`${id}-agent`} value={wish.agent ?? ""} onChange={(event) => change({ ...wish, agent: event.currentTarget.value || undefined })}>
-          <option value="">the first agent</option>{known?.agents.map((agent) => <option key={agent.name} value={agent.name}>{agent.name} ({agent.blueprint})</option>)}
-        </select></div>
-      <div class="choice"><label for={`${id}-model`}>model</label>
-        <select id={`${id}-model`} value={wish.model ?? ""} onChange={(event) => change({ ...wish, model: event.currentTarget.value || undefined })}>
-          <option value="">its own model</option>{known?.models.map((model) => <option key={model.id} value={model.id}>{model.id}</option>)}
-        </select></div>
-      <div class="choice"><label for={`${id}-turns`}>turns</label>
-        <input id={`${id}-turns`} type="number" min={1} max={100_000} value={wish.turns} onInput={(event) => change({ ...wish, turns: Math.floor(Number(event.currentTarget.value)) })} /></div>
-      <div class="choice"><label for={`${id}-pause`}>time between turns</label>
-        <select id={`${id}-pause`} value={wish.pause} onChange={(event) => change({ ...wish, pause: event.currentTarget.value })}>
-          {PAUSES.map(([value, words]) => <option key={value} value={value}>{words}</option>)}
-        </select></div>
+      <legend>Scenario</legend>
+      <div class="choice">
+        <label for={`${id}-agent`}>agent</label>
+        <select
+          id={`${id}-agent`}
+          value={request.agent ?? ""}
+          onChange={(event) => change({ ...request, agent: event.currentTarget.value || undefined })}
+        >
+          <option value="">default agent</option>
+          {known?.agents.map((agent) => (
+            <option key={agent.name} value={agent.name}>
+              {agent.name} ({agent.blueprint})
+            </option>
+          ))}
+        </select>
+      </div>
+      <div class="choice">
+        <label for={`${id}-model`}>model</label>
+        <select
+          id={`${id}-model`}
+          value={request.model ?? ""}
+          onChange={(event) => change({ ...request, model: event.currentTarget.value || undefined })}
+        >
+          <option value="">the agent's model</option>
+          {known?.models.map((model) => (
+            <option key={model.id} value={model.id}>
+              {model.id}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div class="choice">
+        <label for={`${id}-turns`}>turns</label>
+        <input
+          id={`${id}-turns`}
+          type="number"
+          min={1}
+          max={100_000}
+          value={request.turns}
+          onInput={(event) => change({ ...request, turns: Math.floor(Number(event.currentTarget.value)) })}
+        />
+      </div>
+      <div class="choice">
+        <label for={`${id}-pause`}>time between turns</label>
+        <select
+          id={`${id}-pause`}
+          value={request.pause}
+          onChange={(event) => change({ ...request, pause: event.currentTarget.value })}
+        >
+          {PAUSES.map(([value, words]) => (
+            <option key={value} value={value}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </div>
     </fieldset>
   );
 }
 
-function Bill({ of }: { of: Bills }) {
+function SimulatedCosts({ of }: { of: Bills }) {
   const { scenario } = of;
   return (
     <>
       <p class="quiet">
-        {of.occasion && <>{of.occasion.agent} (blueprint {of.blueprint}) for {of.occasion.user}. </>}
-        {scenario && <>{count(scenario.turns)} turns, {scenario.pause} apart; each {count(scenario.message_tokens)} tokens asked, {count(scenario.answer_tokens)} answered, {scenario.tool_rounds} tool {scenario.tool_rounds === 1 ? "result" : "results"} of {count(scenario.tool_result_tokens)} tokens.</>}
+        {of.occasion && (
+          <>
+            {of.occasion.agent} (blueprint {of.blueprint}) for {of.occasion.user}.{" "}
+          </>
+        )}
+        {scenario && (
+          <>
+            {count(scenario.turns)} turns, {scenario.pause} apart; each {count(scenario.message_tokens)} tokens asked,{" "}
+            {count(scenario.answer_tokens)} answered, {scenario.tool_rounds} tool{" "}
+            {scenario.tool_rounds === 1 ? "result" : "results"} of {count(scenario.tool_result_tokens)} tokens.
+          </>
+        )}
       </p>
       {of.models.map((model) => (
-        <section key={model.model} class="stack-of" aria-label={`With ${model.model}`}>
+        <section key={model.model} class="vertical-stack" aria-label={`With ${model.model}`}>
           <h3>{model.model}</h3>
-          {verdictOf(model.ways) && <p class="verdict"><strong>{verdictOf(model.ways)}</strong></p>}
-          <Ways ways={model.ways} />
+          {verdictOf(model.ways) && (
+            <p class="verdict">
+              <strong>{verdictOf(model.ways)}</strong>
+            </p>
+          )}
+          <MethodTable ways={model.ways} />
           <Curve ways={model.ways} turns={scenario?.turns ?? 0} model={model.model} />
         </section>
       ))}
-      <details><summary>What is assumed</summary><ul class="assumed">{of.assumptions.map((one) => <li key={one}>{one}</li>)}</ul></details>
+      <details>
+        <summary>Assumptions</summary>
+        <ul class="assumed">
+          {of.assumptions.map((one) => (
+            <li key={one}>{one}</li>
+          ))}
+        </ul>
+      </details>
     </>
   );
 }
 
-function Ways({ ways }: { ways: SimulatedWay[] }) {
+function MethodTable({ ways }: { ways: SimulatedWay[] }) {
   const most = Math.max(0, ...ways.map((way) => way.cost ?? 0));
   return (
-    <Scrolled label="Ways to send the same words" class="cost-table">
+    <ScrollContainer label="Methods to send the same prompt" class="cost-table">
       <table>
-        <caption class="visually-hidden">Ways to send the same words</caption>
-        <thead><tr><th scope="col">Way</th><th scope="col" class="number">From cache</th><th scope="col" class="number">A turn</th><th scope="col" class="number">Ratio</th><th scope="col" class="number">Cost</th></tr></thead>
-        <tbody>{ways.map((way) => (
-          <tr key={way.way}>
-            <th scope="row">{wayOf(way.way).name}<span class="means quiet">{wayOf(way.way).means}</span></th>
-            <td class="number">{share(way.hit_rate)}</td><td class="number">{money(way.cost_per_turn)}</td><td class="number">{typeof way.ratio === "number" ? `${way.ratio.toFixed(2)} ×` : "–"}</td>
-            <td class="number cost">{typeof way.cost === "number" ? money(way.cost) : "not known"}<span class="gauge" data-way={way.way} aria-hidden="true"><span style={{ width: `${most > 0 ? ((way.cost ?? 0) / most) * 100 : 0}%` }} /></span></td>
+        <caption class="visually-hidden">Methods to send the same prompt</caption>
+        <thead>
+          <tr>
+            <th scope="col">Way</th>
+            <th scope="col" class="number">
+              From cache
+            </th>
+            <th scope="col" class="number">
+              Cost per turn
+            </th>
+            <th scope="col" class="number">
+              Ratio
+            </th>
+            <th scope="col" class="number">
+              Cost
+            </th>
           </tr>
-        ))}</tbody>
+        </thead>
+        <tbody>
+          {ways.map((way) => (
+            <tr key={way.way}>
+              <th scope="row">
+                {methodName(way.way).name}
+                <span class="means quiet">{methodName(way.way).means}</span>
+              </th>
+              <td class="number">{share(way.hit_rate)}</td>
+              <td class="number">{money(way.cost_per_turn)}</td>
+              <td class="number">{typeof way.ratio === "number" ? `${way.ratio.toFixed(2)} ×` : "–"}</td>
+              <td class="number cost">
+                {typeof way.cost === "number" ? money(way.cost) : "unknown"}
+                <span class="gauge" data-way={way.way} aria-hidden="true">
+                  <span style={{ width: `${most > 0 ? ((way.cost ?? 0) / most) * 100 : 0}%` }} />
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
       </table>
-    </Scrolled>
+    </ScrollContainer>
   );
 }
 
@@ -106,14 +203,32 @@ function Curve({ ways, turns, model }: { ways: SimulatedWay[]; turns: number; mo
   const points = Math.max(0, ...ways.map((way) => way.cost_curve.length));
   const spread = (way: SimulatedWay) => {
     const known = way.cost_curve;
-    return known.length === 0 ? "not known" : `${money(known[0])} first, ${money(known.at(-1))} last`;
+    return known.length === 0 ? "unknown" : `${money(known[0])} first, ${money(known.at(-1))} last`;
   };
   return (
-    <section class="card" aria-label="Cost of a turn, from the first to the last">
-      <h4>Cost of a turn, from the first to the last</h4>
-      <Chart kind="line" label={`Cost of a turn with ${model}: ${ways.map((way) => `${wayOf(way.way).name} ${spread(way)}`).join("; ")}.`} below="turn"
-        labels={turnLabels(points, turns)} format={money} lines={ways.map((way) => ({ name: wayOf(way.way).name, values: way.cost_curve, colour: wayOf(way.way).colour, dash: wayOf(way.way).dash }))} />
-      <ul class="legend">{ways.map((way) => <li key={way.way}><span data-way={way.way} aria-hidden="true" />{wayOf(way.way).name} <span class="quiet">{spread(way)}</span></li>)}</ul>
+    <section class="card" aria-label="Cost per turn">
+      <h4>Cost per turn</h4>
+      <Chart
+        kind="line"
+        label={`Cost of a turn with ${model}: ${ways.map((way) => `${methodName(way.way).name} ${spread(way)}`).join("; ")}.`}
+        xLabel="turn"
+        labels={turnLabels(points, turns)}
+        format={money}
+        lines={ways.map((way) => ({
+          name: methodName(way.way).name,
+          values: way.cost_curve,
+          colour: methodName(way.way).colour,
+          dash: methodName(way.way).dash,
+        }))}
+      />
+      <ul class="legend">
+        {ways.map((way) => (
+          <li key={way.way}>
+            <span data-way={way.way} aria-hidden="true" />
+            {methodName(way.way).name} <span class="quiet">{spread(way)}</span>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }

@@ -1,12 +1,12 @@
-// Why the cache was missed, in words: the cause, the place, the money, and what to do.
+// Describes a cache miss: cause, position, cost, and advice.
 import type { Cache } from "../../api/schema";
-import { count, money } from "../../parts/figures";
+import { count, money } from "../../parts/format";
 
-/** A miss with its diagnosis; what is not known is left out. */
+/** A cache miss with its diagnosis; unknown fields are omitted. */
 export interface Miss {
   at: string;
   conversation: string;
-  /** Which turn of the conversation it was; the first is 1. */
+  /** The turn's number in the conversation, starting at 1. */
   turn?: number | null;
   turn_id?: string | null;
   cause?: string;
@@ -24,40 +24,42 @@ export interface Miss {
   not_known?: string[];
 }
 
-/** All of them, the latest first. */
+/** All cache misses, latest first. */
 export function missesOf(cache: Pick<Cache, "conversations">): Miss[] {
-  const all = cache.conversations.flatMap((one) => one.misses.map((miss) => ({ ...miss, conversation: one.conversation }) as unknown as Miss));
+  const all = cache.conversations.flatMap((one) =>
+    one.misses.map((miss) => ({ ...miss, conversation: one.conversation }) as unknown as Miss),
+  );
   return all.sort((a, b) => b.at.localeCompare(a.at));
 }
 
 const CAUSES: Record<string, string> = {
-  clock: "A clock stands in the prompt",
-  random_id: "An id in the prompt is new each time",
+  clock: "The prompt contains the time",
+  random_id: "The prompt contains a changing id",
   tools_changed: "The tools changed",
-  tools_reordered: "The tools stand in another order",
+  tools_reordered: "The order of the tools changed",
   layer_edited: "A layer was edited",
   system_changed: "The system prompt changed",
   settings_changed: "The settings changed",
   trust_changed: "Trust changed",
   occasion_changed: "The occasion changed",
-  model_changed: "Another model was asked",
-  compaction: "The history was summed up",
+  model_changed: "The model changed",
+  compaction: "The history was compacted",
   history_rewritten: "The history was rewritten",
   expired: "The pause was too long",
   below_minimum: "Too short to be cached",
-  no_breakpoint: "Nothing was marked to be cached",
-  too_many_breakpoints: "Too many cache marks",
-  out_of_reach: "The last mark was too far back",
-  provider_missed: "The provider missed",
-  unknown: "The cause is not known",
+  no_breakpoint: "No cache breakpoint",
+  too_many_breakpoints: "Too many cache breakpoints",
+  out_of_reach: "The last cache breakpoint was too far back",
+  provider_missed: "Miss by the provider",
+  unknown: "Unknown cause",
 };
 
-export function causeWords(cause: string | undefined): string {
+export function causeText(cause: string | undefined): string {
   return CAUSES[cause ?? "unknown"] ?? (cause ?? "").replaceAll("_", " ");
 }
 
-/** Where the request and the one before it part. */
-export function placeWords(miss: Miss): string | null {
+/** Where the request differs from the one before it. */
+export function positionText(miss: Miss): string | null {
   const from = miss.bytes ? `, from byte ${count(miss.bytes[0])} on` : "";
   if (miss.layer) return `layer ${miss.layer}${miss.file ? ` (${miss.file})` : ""}${from}`;
   const [part, at] = (miss.section ?? "").split(/:(.*)/, 2);
@@ -67,8 +69,10 @@ export function placeWords(miss: Miss): string | null {
   return at ? `${part} ${at}${from}` : `the ${part}${from}`;
 }
 
-/** `$0.0030 instead of $0.00024`, or what is known of it. */
-export function moneyWords(miss: Miss): string {
-  if (typeof miss.cost_usd !== "number") return "what it cost is not known";
-  return typeof miss.cost_if_hit_usd === "number" ? `${money(miss.cost_usd)} instead of ${money(miss.cost_if_hit_usd)}` : money(miss.cost_usd);
+/** For example `$0.0030 instead of $0.00024`, as far as it is known. */
+export function costText(miss: Miss): string {
+  if (typeof miss.cost_usd !== "number") return "cost unknown";
+  return typeof miss.cost_if_hit_usd === "number"
+    ? `${money(miss.cost_usd)} instead of ${money(miss.cost_if_hit_usd)}`
+    : money(miss.cost_usd);
 }

@@ -1,9 +1,9 @@
-// What the charts draw, out of what the server sums up.
 import { describe, expect, it } from "vitest";
 import type { CostRow, Event } from "../../api/schema";
 import { callsOf, daysOf, sinceOf, spanOf } from "./series";
 
-const row = (key: string, cost_usd: number | null, cache_share: number | null = null) => ({ key, cost_usd, cache_share, calls: 1 }) as CostRow;
+const row = (key: string, cost_usd: number | null, cache_share: number | null = null) =>
+  ({ key, cost_usd, cache_share, calls: 1 }) as CostRow;
 
 describe("days", () => {
   it.each([
@@ -18,7 +18,11 @@ describe("days", () => {
   });
 
   it("that were told of but are outside are not lost", () => {
-    expect(daysOf({ since: "2026-11-16T00:00:00Z", until: "2026-11-16T02:00:00Z", rows: [row("2026-11-17", 1)] }).map((day) => day.cost)).toEqual([0, 1]);
+    expect(
+      daysOf({ since: "2026-11-16T00:00:00Z", until: "2026-11-16T02:00:00Z", rows: [row("2026-11-17", 1)] }).map(
+        (day) => day.cost,
+      ),
+    ).toEqual([0, 1]);
   });
 
   it("asked for begin at a midnight", () => {
@@ -32,7 +36,15 @@ describe("days", () => {
 
 describe("calls", () => {
   it("stand in their order, and what no provider told is no zero", () => {
-    const events = [{ tokens_in: 100, cache_read_tokens: 80, cost_usd: 0.2 }, { tokens_in: 100, cost_usd: 0.1 }, { tokens_in: 0, cache_read_tokens: 0 }] as Event[];
-    expect(callsOf(events).map((call) => [call.label, call.cost, call.share])).toEqual([["1", null, null], ["2", 0.1, null], ["3", 0.2, 0.8]]);
+    const events = [
+      { tokens_in: 100, cache_read_tokens: 80, cost_usd: 0.2 },
+      { tokens_in: 100, cost_usd: 0.1 },
+      { tokens_in: 0, cache_read_tokens: 0 },
+    ] as Event[];
+    expect(callsOf(events).map((call) => [call.label, call.cost, call.share])).toEqual([
+      ["1", null, null],
+      ["2", 0.1, null],
+      ["3", 0.2, 0.8],
+    ]);
   });
 });

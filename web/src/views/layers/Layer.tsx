@@ -1,104 +1,178 @@
-// One layer: its text, what it was before, and the way to change it, for who may.
+// One layer: its text, its versions, and its editor for users who may change it.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useAsking, useEvery } from "../../api/asking";
+import { useInterval, useQuery } from "../../api/query";
 import type { LayerBody, LayerLine } from "../../api/schema";
-import { When, count } from "../../parts/figures";
-import { Stability, Trust } from "../../parts/marks";
+import { StabilityBadge, TrustBadge } from "../../parts/badges";
+import { showBidiControls } from "../../parts/bidi";
+import { count, Timestamp } from "../../parts/format";
+import { QueryResult } from "../../parts/states";
 import { Tabs } from "../../parts/tabs";
-import { DiscardedNotice, useDiscarded } from "../../parts/discarded";
-import { Answered } from "../../parts/told";
-import { visible } from "../../parts/visible";
+import { DiscardedNotice, useUndoDiscard } from "../../parts/undo_discard";
 import { useDraft } from "../../parts/useDraft";
-import { go, href } from "../../shell/router";
+import { href, navigate } from "../../shell/router";
 import { useSession } from "../../shell/session";
-import { LOOK_EVERY, type LayersOf, layer } from "./asks";
-import { Edit } from "./Edit";
-import { History } from "./History";
-import { Kind, kindMeans, originWords, writerWords } from "./words";
+import { LayerEditor } from "./LayerEditor";
+import { LayerHistory } from "./LayerHistory";
+import { authorText, KindBadge, kindDescription, originText } from "./labels";
+import { type LayersOf, layer, POLL_INTERVAL_MS } from "./requests";
 
 export interface LayerProps {
   of: LayersOf;
   line: LayerLine;
   query: URLSearchParams;
-  /** Asks for the list again. */
+  /** Reloads the list. */
   refresh: () => void;
 }
 
 export function Layer({ of, line, query, refresh }: LayerProps) {
-  const asking = useAsking(`${of.agent} ${line.id}`, (signal) => layer(of.agent, line.id, signal));
-  useEvery(LOOK_EVERY, asking.again);
+  const result = useQuery(`${of.agent} ${line.id}`, (signal) => layer(of.agent, line.id, signal));
+  useInterval(POLL_INTERVAL_MS, result.reload);
   const both = () => {
-    asking.again();
+    result.reload();
     refresh();
   };
   return (
     <section class="card layer" aria-label={`Layer ${line.id}`}>
-      <a class="back" href={href("layers", [], { agent: of.agent })}>← All layers</a>
-      <h2 class="wrap"><code>{line.id}</code> {line.title}</h2>
-      <p class="row"><Kind of={line.kind} /><Stability of={line.stability} /><Trust of={line.trust} /></p>
-      <Answered asking={asking} what={line.title}>{(body) => body.mutable ? <Changeable of={of} body={body} query={query} refresh={both} /> : <Fixed body={body} agent={of.agent} />}</Answered>
+      <a class="back" href={href("layers", [], { agent: of.agent })}>
+        ← All layers
+      </a>
+      <h2 class="wrap">
+        <code>{line.id}</code> {line.title}
+      </h2>
+      <p class="row">
+        <KindBadge of={line.kind} />
+        <StabilityBadge of={line.stability} />
+        <TrustBadge of={line.trust} />
+      </p>
+      <QueryResult query={result} what={line.title}>
+        {(body) =>
+          body.mutable ? (
+            <EditableLayer of={of} body={body} query={query} refresh={both} />
+          ) : (
+            <LockedLayer body={body} agent={of.agent} />
+          )
+        }
+      </QueryResult>
     </section>
   );
 }
 
-function Fixed({ body, agent }: { body: LayerBody; agent: string }) {
+function LockedLayer({ body, agent }: { body: LayerBody; agent: string }) {
   return (
     <>
-      <p class="quiet">{kindMeans(body.kind)}.</p>
-      {body.content == null
-        ? <p>Its text depends on who speaks, and where: see it under <a href={href("prompt", [], { agent })}>Prompt</a>.</p>
-        : <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{visible(body.content ?? "")}</pre>}
+      <p class="quiet">{kindDescription(body.kind)}.</p>
+      {body.content == null ? (
+        <p>
+          Its text depends on the occasion: see it under <a href={href("prompt", [], { agent })}>Prompt</a>.
+        </p>
+      ) : (
+        <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">
+          {showBidiControls(body.content ?? "")}
+        </pre>
+      )}
     </>
   );
 }
 
-function Changeable({ of, body, query, refresh }: { of: LayersOf; body: LayerBody; query: URLSearchParams; refresh: () => void }) {
+function EditableLayer({
+  of,
+  body,
+  query,
+  refresh,
+}: {
+  of: LayersOf;
+  body: LayerBody;
+  query: URLSearchParams;
+  refresh: () => void;
+}) {
   const { owner } = useSession();
   const stored = { version: body.version ?? 0, text: body.content ?? "" };
-  const discarded = useDiscarded(useDraft(`layer ${of.agent} ${body.id}`, stored));
+  const discarded = useUndoDiscard(useDraft(`layer ${of.agent} ${body.id}`, stored));
   const [opened, setOpened] = useState(false);
   const [labels, setLabels] = useState<string[]>([]);
   const show = query.get("show") === "history" ? "history" : "text";
-  const choose = (show: string) => go(href("layers", [body.id], { agent: of.agent, show: show === "history" ? show : undefined }), "replace");
+  const choose = (show: string) =>
+    navigate(href("layers", [body.id], { agent: of.agent, show: show === "history" ? show : undefined }), "replace");
   const was = useRef(false);
   const button = useRef<HTMLButtonElement>(null);
-  // Work that was found again after a reload opens the editor by itself.
+  // A restored draft opens the editor.
   const editing = owner && (opened || discarded?.draft.dirty === true);
   useEffect(() => {
-    // Whoever uses the keyboard goes on where they began; what was discarded has a way back of its own.
+    // Returns the focus to the edit button; after a discard, the undo button takes it.
     if (was.current && !editing && !discarded?.undo) button.current?.focus();
     was.current = editing;
   }, [editing]);
   if (!discarded) return null;
   const { draft, undo } = discarded;
   const text = editing ? (
-    <Edit of={of} body={body} draft={draft} focus={opened} refresh={refresh} close={() => setOpened(false)} stored={(written) => { setLabels(written.labels); refresh(); }} />
+    <LayerEditor
+      of={of}
+      body={body}
+      draft={draft}
+      focus={opened}
+      refresh={refresh}
+      close={() => setOpened(false)}
+      stored={(written) => {
+        setLabels(written.labels);
+        refresh();
+      }}
+    />
   ) : (
     <>
-      <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{visible(body.content ?? "")}</pre>
+      <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">
+        {showBidiControls(body.content ?? "")}
+      </pre>
       {undo && <DiscardedNotice undo={undo} />}
-      {owner ? <p><button ref={button} class="main" onClick={() => setOpened(true)}>Edit</button></p> : <p class="quiet">Only the owner, and the agent itself, can change it.</p>}
+      {owner ? (
+        <p>
+          <button type="button" ref={button} class="main" onClick={() => setOpened(true)}>
+            Edit
+          </button>
+        </p>
+      ) : (
+        <p class="quiet">Only the owner, and the agent itself, can change it.</p>
+      )}
     </>
   );
   return (
     <>
-      <Written body={body} />
-      {labels.length > 0 && <p class="told waiting wrap" role="status">Stored. Worth a second look: {labels.map((label) => `“${label}”`).join(", ")}. Such words read like an attempt to talk past the other layers; the locked layers hold all the same.</p>}
-      <Tabs label={`Layer ${body.id}`} current={show} choose={choose} tabs={[{ id: "text", title: editing ? "Edit" : "Text" }, { id: "history", title: "History" }]}>
-        {show === "text" ? text : <History of={of} body={body} refresh={refresh} />}
+      <AuthorLine body={body} />
+      {labels.length > 0 && (
+        <p class="callout waiting wrap" role="status">
+          Saved with a warning: {labels.map((label) => `“${label}”`).join(", ")}. This resembles an attempt to override
+          other layers; the locked layers still apply.
+        </p>
+      )}
+      <Tabs
+        label={`Layer ${body.id}`}
+        current={show}
+        choose={choose}
+        tabs={[
+          { id: "text", title: editing ? "Edit" : "Text" },
+          { id: "history", title: "History" },
+        ]}
+      >
+        {show === "text" ? text : <LayerHistory of={of} body={body} refresh={refresh} />}
       </Tabs>
     </>
   );
 }
 
-function Written({ body }: { body: LayerBody }) {
+function AuthorLine({ body }: { body: LayerBody }) {
   const { current } = body;
-  if (!current) return <p class="quiet">The program's own text; nobody has changed it.</p>;
+  if (!current) return <p class="quiet">The built-in text, never edited.</p>;
   return (
     <div class="written">
-      <p>Version {current.version} ({originWords(current)}), by <strong>{writerWords(current.writer)}</strong>, <When at={current.at} />. {count(body.chars)} characters.</p>
+      <p>
+        Version {current.version} ({originText(current)}), by <strong>{authorText(current.writer)}</strong>,{" "}
+        <Timestamp at={current.at} />. {count(body.chars)} characters.
+      </p>
       {current.message && <p class="wrap">“{current.message}”</p>}
-      {current.turn && <p><a href={href("trace", [current.turn])}>The turn it was written in</a></p>}
+      {current.turn && (
+        <p>
+          <a href={href("trace", [current.turn])}>The turn that wrote it</a>
+        </p>
+      )}
     </div>
   );
 }

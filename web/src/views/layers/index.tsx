@@ -1,38 +1,52 @@
-// The layers an agent's prompt is made of: which are locked, which can be changed, by whom they were, and how to.
+// The layers view: the layers of an agent's prompt, which of them can be edited, and their authors.
 import "./layers.css";
-import { useAsking, useEvery } from "../../api/asking";
-import { count } from "../../parts/figures";
+import { useInterval, useQuery } from "../../api/query";
+import { count } from "../../parts/format";
 import { useOccasions } from "../../parts/occasion";
-import { Answered, Empty } from "../../parts/told";
+import { EmptyState, QueryResult } from "../../parts/states";
 import type { ViewProps } from "../../shell/App";
-import { type Place, go, href } from "../../shell/router";
-import { LOOK_EVERY, type LayersOf, layersOf } from "./asks";
+import { href, navigate, type Route } from "../../shell/router";
 import { Layer } from "./Layer";
-import { List } from "./List";
+import { LayerList } from "./LayerList";
+import { type LayersOf, layersOf, POLL_INTERVAL_MS } from "./requests";
 
-export function LayersView({ place }: ViewProps) {
+export function LayersView({ route }: ViewProps) {
   const occasions = useOccasions();
   return (
     <>
       <div class="head">
         <h1>Layers</h1>
-        <p>What an agent reads first, piece by piece. Locked layers hold the rules; the others can be rewritten, and every version is kept.</p>
+        <p>
+          The layers of an agent's system prompt. Locked layers contain the rules; the others can be edited, with
+          version history.
+        </p>
       </div>
-      <Answered asking={occasions} what="Agents">{(occasions) => <OfAgents names={occasions.agents.map((agent) => agent.name)} place={place} />}</Answered>
+      <QueryResult query={occasions} what="Agents">
+        {(occasions) => <AllAgentsLayers names={occasions.agents.map((agent) => agent.name)} route={route} />}
+      </QueryResult>
     </>
   );
 }
 
-function OfAgents({ names, place }: { names: string[]; place: Place }) {
-  const asking = useAsking(names.join(" "), (signal) => Promise.all(names.map((name) => layersOf(name, signal))));
-  useEvery(LOOK_EVERY, asking.again);
+function AllAgentsLayers({ names, route }: { names: string[]; route: Route }) {
+  const query = useQuery(names.join(" "), (signal) => Promise.all(names.map((name) => layersOf(name, signal))));
+  useInterval(POLL_INTERVAL_MS, query.reload);
   return (
-    <Answered asking={asking} what="Layers">{(all) => {
-      const wanted = place.query.get("agent");
-      const chosen = all.find((one) => one.agent === wanted) ?? all.find(hasStored) ?? all[0];
-      if (!chosen) return <Empty title="There is no agent"><p>Name one in <code>foreword.yaml</code>.</p></Empty>;
-      return <OfAgent key={chosen.agent} all={all} chosen={chosen} place={place} refresh={asking.again} />;
-    }}</Answered>
+    <QueryResult query={query} what="Layers">
+      {(all) => {
+        const wanted = route.query.get("agent");
+        const chosen = all.find((one) => one.agent === wanted) ?? all.find(hasStored) ?? all[0];
+        if (!chosen)
+          return (
+            <EmptyState title="No agents">
+              <p>
+                Configure one in <code>foreword.yaml</code>.
+              </p>
+            </EmptyState>
+          );
+        return <AgentLayers key={chosen.agent} all={all} chosen={chosen} route={route} refresh={query.reload} />;
+      }}
+    </QueryResult>
   );
 }
 
@@ -40,56 +54,85 @@ function hasStored(one: LayersOf): boolean {
   return one.layers.some((layer) => layer.mutable);
 }
 
-interface OfAgentProps {
+interface AgentLayersProps {
   all: LayersOf[];
   chosen: LayersOf;
-  place: Place;
+  route: Route;
   refresh: () => void;
 }
 
-function OfAgent({ all, chosen, place, refresh }: OfAgentProps) {
-  const asked = place.rest[0];
-  const line = chosen.layers.find((one) => one.id === asked);
+function AgentLayers({ all, chosen, route, refresh }: AgentLayersProps) {
+  const requestedId = route.rest[0];
+  const line = chosen.layers.find((one) => one.id === requestedId);
   const shown = line ?? chosen.layers.find((one) => one.mutable);
   return (
-    <div class="stack-of">
+    <div class="vertical-stack">
       <div class="row over">
-        <label class="field">Agent
-          <select value={chosen.agent} onChange={(event) => go(href("layers", [], { agent: event.currentTarget.value }))}>
-            {all.map((one) => <option key={one.agent} value={one.agent}>{`${one.agent} (${one.blueprint.replace(` (${one.agent})`, "")})`}</option>)}
+        <label class="field">
+          Agent
+          <select
+            value={chosen.agent}
+            onChange={(event) => navigate(href("layers", [], { agent: event.currentTarget.value }))}
+          >
+            {all.map((one) => (
+              <option
+                key={one.agent}
+                value={one.agent}
+              >{`${one.agent} (${one.blueprint.replace(` (${one.agent})`, "")})`}</option>
+            ))}
           </select>
         </label>
         {hasStored(chosen) && <Total of={chosen} />}
       </div>
-      {!hasStored(chosen) || !shown ? <NoneStored chosen={chosen} others={all.filter(hasStored)} /> : (
+      {!hasStored(chosen) || !shown ? (
+        <NoStoredLayers chosen={chosen} others={all.filter(hasStored)} />
+      ) : (
         <div class={`both${line ? " chosen" : ""}`}>
-          <List of={chosen} current={shown.id} />
-          <Layer key={shown.id} of={chosen} line={shown} query={place.query} refresh={refresh} />
+          <LayerList of={chosen} current={shown.id} />
+          <Layer key={shown.id} of={chosen} line={shown} query={route.query} refresh={refresh} />
         </div>
       )}
     </div>
   );
 }
 
-/** What all layers together may have, and what is left; how much is left is told to the owner. */
+/** The size limit of all layers together and, for the owner, what remains of it. */
 function Total({ of }: { of: LayersOf }) {
   if (of.max_chars == null) return null;
-  if (of.remaining == null) return <p class="quiet">All layers together may have {count(of.max_chars)} characters.</p>;
+  if (of.remaining == null) return <p class="quiet">Size limit of all layers: {count(of.max_chars)} characters.</p>;
   const used = of.max_chars - of.remaining;
   return (
     <div class="total">
       <meter min={0} max={of.max_chars} value={used} aria-label="Characters used by all layers" />
-      <span>{count(used)} of {count(of.max_chars)} characters used, <strong>{count(of.remaining)} left</strong></span>
+      <span>
+        {count(used)} of {count(of.max_chars)} characters used, <strong>{count(of.remaining)} left</strong>
+      </span>
     </div>
   );
 }
 
-function NoneStored({ chosen, others }: { chosen: LayersOf; others: LayersOf[] }) {
+function NoStoredLayers({ chosen, others }: { chosen: LayersOf; others: LayersOf[] }) {
   return (
-    <Empty title={`None of ${chosen.agent}'s layers is stored here`}>
-      <p>Its {count(chosen.layers.length)} layers come from files and from the program; read them under <a href={href("prompt", [], { agent: chosen.agent })}>Prompt</a>.</p>
-      <p>For layers that can be rewritten and taken back, give the agent <code>blueprint: sovereign</code>, or a layer of your own blueprint <code>source: {"{ stored: NAME }"}</code> and <code>mutable: {"{ max_chars: 4000 }"}</code>.</p>
-      {others.length > 0 && <p>Stored layers have: {others.map((one, at) => <span key={one.agent}>{at > 0 && ", "}<a href={href("layers", [], { agent: one.agent })}>{one.agent}</a></span>)}</p>}
-    </Empty>
+    <EmptyState title={`None of ${chosen.agent}'s layers is stored here`}>
+      <p>
+        Its {count(chosen.layers.length)} layers come from files and from the program; see them under{" "}
+        <a href={href("prompt", [], { agent: chosen.agent })}>Prompt</a>.
+      </p>
+      <p>
+        For editable, versioned layers, give the agent <code>blueprint: sovereign</code>, or a layer of your own
+        blueprint <code>source: {"{ stored: NAME }"}</code> and <code>mutable: {"{ max_chars: 4000 }"}</code>.
+      </p>
+      {others.length > 0 && (
+        <p>
+          Stored layers have:{" "}
+          {others.map((one, at) => (
+            <span key={one.agent}>
+              {at > 0 && ", "}
+              <a href={href("layers", [], { agent: one.agent })}>{one.agent}</a>
+            </span>
+          ))}
+        </p>
+      )}
+    </EmptyState>
   );
 }

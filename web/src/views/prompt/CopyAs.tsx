@@ -1,8 +1,9 @@
-// Copies the prompt the way a provider's API takes it. Where the browser refuses, it is shown to be copied by hand.
+// Copies the prompt in the format of a provider's API. If the browser denies clipboard access, it shows the text
+// instead.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "../../parts/dialog";
 import type { Occasion } from "../../parts/occasion";
-import { toast, toastRefusal } from "../../parts/toast";
+import { toast, toastError } from "../../parts/toast";
 import { useSession } from "../../shell/session";
 import { request } from "./prompt";
 
@@ -17,11 +18,14 @@ export function CopyAs({ occasion }: { occasion: Occasion }) {
     setBusy(format);
     try {
       const text = await request(format, occasion, owner);
-      const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+      const copied = await navigator.clipboard?.writeText(text).then(
+        () => true,
+        () => false,
+      );
       if (copied) toast(`Copied as ${NAMES[format]} JSON.`);
       else setByHand({ format, text });
     } catch (error) {
-      toastRefusal(error);
+      toastError(error);
     } finally {
       setBusy(undefined);
     }
@@ -29,14 +33,28 @@ export function CopyAs({ occasion }: { occasion: Occasion }) {
   return (
     <div class="row copying" role="group" aria-label="Copy as JSON">
       {(Object.keys(NAMES) as Format[]).map((format) => (
-        <button key={format} disabled={busy !== undefined} aria-label={`Copy as ${NAMES[format]} JSON`} onClick={() => copy(format)}>{busy === format ? "Copying …" : `Copy as ${NAMES[format]}`}</button>
+        <button
+          type="button"
+          key={format}
+          disabled={busy !== undefined}
+          aria-label={`Copy as ${NAMES[format]} JSON`}
+          onClick={() => copy(format)}
+        >
+          {busy === format ? "Copying …" : `Copy as ${NAMES[format]}`}
+        </button>
       ))}
-      {byHand && <ByHand title={`The prompt as ${NAMES[byHand.format]} JSON`} text={byHand.text} close={() => setByHand(undefined)} />}
+      {byHand && (
+        <ManualCopy
+          title={`The prompt as ${NAMES[byHand.format]} JSON`}
+          text={byHand.text}
+          close={() => setByHand(undefined)}
+        />
+      )}
     </div>
   );
 }
 
-function ByHand({ title, text, close }: { title: string; text: string; close: () => void }) {
+function ManualCopy({ title, text, close }: { title: string; text: string; close: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     field.current?.focus();
@@ -44,9 +62,15 @@ function ByHand({ title, text, close }: { title: string; text: string; close: ()
   }, []);
   return (
     <Dialog title={title} close={close}>
-      <p>The browser did not let the page copy. The text is selected: copy it with <kbd>Ctrl C</kbd> or <kbd>⌘ C</kbd>.</p>
+      <p>
+        The browser denied clipboard access. The text is selected: copy it with <kbd>Ctrl C</kbd> or <kbd>⌘ C</kbd>.
+      </p>
       <textarea ref={field} class="by-hand" readOnly rows={14} aria-label={title} value={text} spellcheck={false} />
-      <p class="row"><button onClick={close}>Close</button></p>
+      <p class="row">
+        <button type="button" onClick={close}>
+          Close
+        </button>
+      </p>
     </Dialog>
   );
 }

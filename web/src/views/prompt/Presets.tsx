@@ -1,7 +1,7 @@
-// One click from one occasion to another: everybody who is known, in private and wherever others listen.
+// Preset occasions: every known user, in private and in each situation with an audience.
 import { type Occasion, type Occasions, useOccasions } from "../../parts/occasion";
 import { useSession } from "../../shell/session";
-import { people } from "./people";
+import { presetUsers } from "./preset_users";
 
 interface PresetsProps {
   occasion: Occasion;
@@ -12,16 +12,20 @@ export function Presets({ occasion, choose }: PresetsProps) {
   const { user } = useSession();
   const { value: known } = useOccasions();
   if (!known) return <div class="presets" />;
-  // Where trust has a ceiling, others listen.
-  const shared = known.situations.filter((situation) => situation.ceiling !== "full").map((situation) => situation.name);
-  const { first, more } = people(known.users, occasion.user ?? user);
-  const person = (one: Occasions["users"][number]) => <Person key={one.name} name={one.name} situations={["dm", ...shared]} occasion={occasion} choose={choose} />;
+  // A situation with a trust ceiling has an audience.
+  const shared = known.situations
+    .filter((situation) => situation.ceiling !== "full")
+    .map((situation) => situation.name);
+  const { first, more } = presetUsers(known.users, occasion.user ?? user);
+  const person = (one: Occasions["users"][number]) => (
+    <UserPresets key={one.name} name={one.name} situations={["dm", ...shared]} occasion={occasion} choose={choose} />
+  );
   return (
     <div role="group" aria-label="Occasions">
       <div class="presets">{first.map(person)}</div>
       {more.length > 0 && (
         <details class="others">
-          <summary>{more.length} more people</summary>
+          <summary>{more.length} more users</summary>
           <div class="presets">{more.map(person)}</div>
         </details>
       )}
@@ -29,16 +33,33 @@ export function Presets({ occasion, choose }: PresetsProps) {
   );
 }
 
-function Person({ name, situations, occasion, choose }: PresetsProps & { name: string; situations: string[] }) {
+function UserPresets({ name, situations, occasion, choose }: PresetsProps & { name: string; situations: string[] }) {
   const { user } = useSession();
   return (
     <div class="person">
-      <span class="name clip" aria-hidden="true" title={name}>{name}</span>
+      <span class="name clip" aria-hidden="true" title={name}>
+        {name}
+      </span>
       {situations.map((situation) => {
         const words = situation === "dm" ? "private" : situation;
         const pressed = (occasion.user ?? user) === name && (occasion.situation ?? "dm") === situation;
-        const picked = { ...occasion, user: name, situation: situation === "dm" ? undefined : situation, channel: undefined };
-        return <button key={situation} aria-label={`${name}, ${words}`} aria-pressed={pressed} onClick={() => choose(picked)}>{words}</button>;
+        const picked = {
+          ...occasion,
+          user: name,
+          situation: situation === "dm" ? undefined : situation,
+          channel: undefined,
+        };
+        return (
+          <button
+            type="button"
+            key={situation}
+            aria-label={`${name}, ${words}`}
+            aria-pressed={pressed}
+            onClick={() => choose(picked)}
+          >
+            {words}
+          </button>
+        );
       })}
     </div>
   );

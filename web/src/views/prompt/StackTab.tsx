@@ -1,20 +1,30 @@
-// The stack with what stands beside it: the chosen layer, or what the colours mean.
+// The stack, with the selected layer or the legend next to it.
 import { useRef } from "preact/hooks";
 import { Dialog } from "../../parts/dialog";
+import { AbsentLayers } from "./AbsentLayers";
 import { LayerCard } from "./LayerCard";
 import { Legend } from "./Legend";
-import { Nothing } from "./Nothing";
-import { Stack } from "./Stack";
-import { arranged, scaleFor } from "./arrange";
-import { ONE_COLUMN, useMedia } from "./narrow";
+import { ONE_COLUMN, useMedia } from "./media_query";
 import type { Prompt } from "./prompt";
+import { Stack } from "./Stack";
+import { arrange, scaleFor } from "./stack_layout";
 
-export function StackTab({ prompt, whole, chosen, choose }: { prompt: Prompt; whole?: Prompt; chosen?: string; choose: (layer?: string) => void }) {
+export function StackTab({
+  prompt,
+  ownerPrompt,
+  chosen,
+  choose,
+}: {
+  prompt: Prompt;
+  ownerPrompt?: Prompt;
+  chosen?: string;
+  choose: (layer?: string) => void;
+}) {
   const stack = useRef<HTMLDivElement>(null);
-  // A layer then opens above the stack.
+  // On a narrow screen a layer opens above the stack.
   const narrow = useMedia(ONE_COLUMN);
-  const { rows, nothing } = arranged(prompt.layers, whole?.layers);
-  const scale = scaleFor([prompt.tokens.total, whole?.tokens.total ?? 0]);
+  const { rows, nothing } = arrange(prompt.layers, ownerPrompt?.layers);
+  const scale = scaleFor([prompt.tokens.total, ownerPrompt?.tokens.total ?? 0]);
   const layer = prompt.layers.find((layer) => layer.id === chosen);
   const close = () => {
     choose(undefined);
@@ -25,11 +35,15 @@ export function StackTab({ prompt, whole, chosen, choose }: { prompt: Prompt; wh
     <>
       <div class="body" ref={stack}>
         <Stack prompt={prompt} rows={rows} scale={scale} chosen={layer?.id} choose={choose} />
-        <Nothing layers={nothing} chosen={layer?.id} choose={choose} />
+        <AbsentLayers layers={nothing} chosen={layer?.id} choose={choose} />
       </div>
       <div class="aside">
         {card && !narrow && card}
-        {card && narrow && <Dialog title={`Layer ${layer.title}`} close={close}>{card}</Dialog>}
+        {card && narrow && (
+          <Dialog title={`Layer ${layer.title}`} close={close}>
+            {card}
+          </Dialog>
+        )}
         <Legend prompt={prompt} />
       </div>
     </>

@@ -1,7 +1,7 @@
-// Two prompts side by side, aligned by layer: what is the same, what differs, what one of them lacks, and why.
-import { many } from "../../parts/figures";
-import type { Arranged } from "./arrange";
-import { type Layer, isIn } from "./prompt";
+// Aligns two prompts by layer and reports what is equal, different or missing, and why.
+import { plural } from "../../parts/format";
+import { isIn, type Layer } from "./prompt";
+import type { StackLayout } from "./stack_layout";
 
 export type Verdict = "same" | "differs" | "left" | "right";
 
@@ -12,12 +12,12 @@ export interface Pair {
   a?: Layer;
   b?: Layer;
   verdict: Verdict;
-  /** The verdict for people. */
+  /** The result as text. */
   words: string;
 }
 
-/** Both as they are arranged in their stacks; a layer that has no part in either is left out. */
-export function paired(a: Arranged, b: Arranged): Pair[] {
+/** The layers of both stacks; layers that neither prompt contains are left out. */
+export function alignLayers(a: StackLayout, b: StackLayout): Pair[] {
   const ids = a.rows.map((layer) => layer.id);
   b.rows.forEach((layer, at) => {
     if (ids.includes(layer.id)) return;
@@ -27,34 +27,35 @@ export function paired(a: Arranged, b: Arranged): Pair[] {
   return ids.map((id) => pair(find(a, id), find(b, id))).filter((one): one is Pair => one !== undefined);
 }
 
-/** Also where there is nothing of it, for the reason. */
-function find({ rows, nothing }: Arranged, id: string): Layer | undefined {
+/** Includes absent layers, for their reasons. */
+function find({ rows, nothing }: StackLayout, id: string): Layer | undefined {
   return [...rows, ...nothing].find((layer) => layer.id === id);
 }
 
 function pair(a: Layer | undefined, b: Layer | undefined): Pair | undefined {
   const one = a ?? b;
-  if (!one || (!there(a) && !there(b))) return undefined;
+  if (!one || (!isPresent(a) && !isPresent(b))) return undefined;
   const base = { id: one.id, title: one.title, stability: one.stability, a, b };
-  if (there(a) && !there(b)) return { ...base, verdict: "left", words: "only on the left" };
-  if (!there(a)) return { ...base, verdict: "right", words: "only on the right" };
-  if (a?.status === b?.status && a?.hash === b?.hash && a?.tokens === b?.tokens) return { ...base, verdict: "same", words: "the same" };
+  if (isPresent(a) && !isPresent(b)) return { ...base, verdict: "left", words: "only on the left" };
+  if (!isPresent(a)) return { ...base, verdict: "right", words: "only on the right" };
+  if (a?.status === b?.status && a?.hash === b?.hash && a?.tokens === b?.tokens)
+    return { ...base, verdict: "same", words: "the same" };
   return { ...base, verdict: "differs", words: difference(a as Layer, b as Layer) };
 }
 
-/** In the prompt, or at least in the menu. */
-function there(layer: Layer | undefined): boolean {
+/** Included in the prompt, or at least listed in the menu. */
+function isPresent(layer: Layer | undefined): boolean {
   return isIn(layer) || layer?.status === "menu";
 }
 
 function difference(a: Layer, b: Layer): string {
   const by = b.tokens - a.tokens;
   if (by === 0) return "other words, as long";
-  return by > 0 ? `${many(by, "token")} more` : `${many(-by, "token")} fewer`;
+  return by > 0 ? `${plural(by, "token")} more` : `${plural(-by, "token")} fewer`;
 }
 
-/** All of it in one sentence. */
-export function counted(pairs: Pair[]): string {
+/** A summary in one sentence. */
+export function summarise(pairs: Pair[]): string {
   const count = (verdict: Verdict) => pairs.filter((pair) => pair.verdict === verdict).length;
   const said = [
     count("same") > 0 && `${count("same")} the same`,
@@ -62,5 +63,5 @@ export function counted(pairs: Pair[]): string {
     count("left") > 0 && `${count("left")} only on the left`,
     count("right") > 0 && `${count("right")} only on the right`,
   ].filter(Boolean);
-  return said.length > 0 ? `${said.join(", ")}.` : "There are no layers on either side.";
+  return said.length > 0 ? `${said.join(", ")}.` : "No layers on either side.";
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { glimpseOf, groupsOf, piecesOf, placesOf, textOf } from "./ranges";
+import { excerptOf, groupsOf, piecesOf, placesOf, textOf } from "./ranges";
 
 const bytes = (text: string) => new TextEncoder().encode(text).length;
 
@@ -19,7 +19,12 @@ describe("a byte offset", () => {
   it("is the same as what an encoder says, for every character of a mixed text", () => {
     const text = "Grüße — 你好 🙂👩‍👧 e\u0301 ends";
     const places = [...text].reduce<number[]>((all, letter) => [...all, (all.at(-1) ?? 0) + letter.length], [0]);
-    expect(placesOf(text, places.map((place) => bytes(text.slice(0, place))))).toEqual(places);
+    expect(
+      placesOf(
+        text,
+        places.map((place) => bytes(text.slice(0, place))),
+      ),
+    ).toEqual(places);
   });
 });
 
@@ -30,9 +35,13 @@ describe("a text with layers", () => {
   const none = { id: "none", range: [5, 5] };
 
   it("is cut where they begin and end, and nothing is lost", () => {
-    const pieces = piecesOf(text, [second, none, first]);
-    expect(pieces.map((piece) => [piece.layer?.id, piece.text])).toEqual([["first", "Hällo"], ["second", "\n\n🙂 world"], [undefined, "\ntail"]]);
-    expect(pieces.map((piece) => piece.text).join("")).toBe(text);
+    const splitUntrusted = piecesOf(text, [second, none, first]);
+    expect(splitUntrusted.map((piece) => [piece.layer?.id, piece.text])).toEqual([
+      ["first", "Hällo"],
+      ["second", "\n\n🙂 world"],
+      [undefined, "\ntail"],
+    ]);
+    expect(splitUntrusted.map((piece) => piece.text).join("")).toBe(text);
   });
 
   it("gives the words of one", () => {
@@ -42,7 +51,11 @@ describe("a text with layers", () => {
 
   it("is shown in lines that belong to the layer that fills them", () => {
     const groups = groupsOf(text, [first, second]);
-    expect(groups.map((group) => [group.layer?.id, group.first, group.lines.length])).toEqual([["first", 1, 1], ["second", 2, 2], [undefined, 4, 1]]);
+    expect(groups.map((group) => [group.layer?.id, group.first, group.lines.length])).toEqual([
+      ["first", 1, 1],
+      ["second", 2, 2],
+      [undefined, 4, 1],
+    ]);
     const lines = groups.flatMap((group) => group.lines.map((line) => line.parts.map((part) => part.text).join("")));
     expect(lines.join("\n")).toBe(text);
   });
@@ -50,11 +63,15 @@ describe("a text with layers", () => {
 
 describe("a glimpse of a layer", () => {
   const cases: [string, string, string][] = [
-    ["leaves out rules, headings and blank lines at its beginning", "\n\n---\n\n## Layer 5\n\nYou act.\n\n- One", "You act.\n- One"],
+    [
+      "leaves out rules, headings and blank lines at its beginning",
+      "\n\n---\n\n## Layer 5\n\nYou act.\n\n- One",
+      "You act.\n- One",
+    ],
     ["leaves out an opening tag", "\n\n<turn-context>\n## Now\n\n- Time: ten", "- Time: ten"],
     ["keeps headings further down", "Words.\n## More\nWords.", "Words.\n## More\nWords."],
     ["is the last line if there are headings only", "# One\n# Two", "# Two"],
     ["may be empty", "\n---\n", ""],
   ];
-  it.each(cases)("%s", (_, text, expected) => expect(glimpseOf(text, { range: [0, bytes(text)] })).toBe(expected));
+  it.each(cases)("%s", (_, text, expected) => expect(excerptOf(text, { range: [0, bytes(text)] })).toBe(expected));
 });

@@ -1,7 +1,7 @@
-// Where layers are in a text. The server counts bytes of UTF-8; strings here are made of UTF-16 units.
+// Maps layers to ranges of a text. The server counts UTF-8 bytes; JavaScript strings use UTF-16 code units.
 import type { Layer } from "./prompt";
 
-/** The place in `text` of each byte offset, which need not be sorted. An offset inside a character means its beginning. */
+/** The index in `text` of each byte offset, in any order. An offset inside a character maps to its start. */
 export function placesOf(text: string, offsets: number[]): number[] {
   const wanted = [...new Set(offsets)].sort((a, b) => a - b);
   const found = new Map<number, number>();
@@ -10,9 +10,9 @@ export function placesOf(text: string, offsets: number[]): number[] {
   for (const offset of wanted) {
     while (at < text.length) {
       const point = text.codePointAt(at) ?? 0;
-      const weight = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-      if (bytes + weight > offset) break;
-      bytes += weight;
+      const size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+      if (bytes + size > offset) break;
+      bytes += size;
       at += point < 0x10000 ? 1 : 2;
     }
     found.set(offset, at);
@@ -20,27 +20,29 @@ export function placesOf(text: string, offsets: number[]): number[] {
   return offsets.map((offset) => found.get(offset) ?? text.length);
 }
 
-/** A part of a text: of one layer, or of none. */
+/** A piece of text that belongs to one layer or to none. */
 export interface Piece<L> {
   layer: L | null;
   text: string;
 }
 
-/** All of `text` in order, cut where layers begin and end. */
+/** Splits `text` at the boundaries of layers. */
 export function piecesOf<L extends Pick<Layer, "range">>(text: string, layers: L[]): Piece<L>[] {
-  const held = layers.filter((layer) => rangeOf(layer)[1] > rangeOf(layer)[0]).sort((a, b) => rangeOf(a)[0] - rangeOf(b)[0]);
+  const held = layers
+    .filter((layer) => rangeOf(layer)[1] > rangeOf(layer)[0])
+    .sort((a, b) => rangeOf(a)[0] - rangeOf(b)[0]);
   const places = placesOf(text, held.flatMap(rangeOf));
-  const pieces: Piece<L>[] = [];
+  const splitUntrusted: Piece<L>[] = [];
   let at = 0;
   held.forEach((layer, index) => {
     const from = Math.max(at, places[index * 2] ?? at);
     const to = Math.max(from, places[index * 2 + 1] ?? from);
-    if (from > at) pieces.push({ layer: null, text: text.slice(at, from) });
-    if (to > from) pieces.push({ layer, text: text.slice(from, to) });
+    if (from > at) splitUntrusted.push({ layer: null, text: text.slice(at, from) });
+    if (to > from) splitUntrusted.push({ layer, text: text.slice(from, to) });
     at = to;
   });
-  if (at < text.length) pieces.push({ layer: null, text: text.slice(at) });
-  return pieces;
+  if (at < text.length) splitUntrusted.push({ layer: null, text: text.slice(at) });
+  return splitUntrusted;
 }
 
 export function textOf(text: string, layer: Pick<Layer, "range">): string {
@@ -48,22 +50,25 @@ export function textOf(text: string, layer: Pick<Layer, "range">): string {
   return text.slice(from, to);
 }
 
-/** Its first words, without what only separates: for a look at it where there is little room. */
-export function glimpseOf(text: string, layer: Pick<Layer, "range">): string {
-  const lines = textOf(text, layer).slice(0, 4000).split("\n").filter((line) => /[\p{L}\p{N}]/u.test(line));
+/** An excerpt without separators, for small spaces. */
+export function excerptOf(text: string, layer: Pick<Layer, "range">): string {
+  const lines = textOf(text, layer)
+    .slice(0, 4000)
+    .split("\n")
+    .filter((line) => /[\p{L}\p{N}]/u.test(line));
   const begun = lines.slice(lines.findIndex((line) => !/^(#|<[\w-]+>$)/.test(line)));
   return begun.join("\n").slice(0, 1500);
 }
 
-/** A line of the text, and which layer each part of it is of. */
+/** A line of the text, and the layer of each of its pieces. */
 export interface Line<L> {
   parts: Piece<L>[];
 }
 
-/** Lines in groups: a group begins with the line in which its layer begins. */
+/** Groups of lines: a group starts with the line in which its layer starts. */
 export interface Group<L> {
   layer: L | null;
-  /** The number of its first line, from 1. */
+  /** The number of its first line, starting at 1. */
   first: number;
   lines: Line<L>[];
 }
@@ -86,8 +91,11 @@ export function groupsOf<L extends Pick<Layer, "range">>(text: string, layers: L
 }
 
 function add<L>(groups: Group<L>[], line: Line<L>, number: number): void {
-  // The longest part says whose line it is, so that a separator at its end or beginning counts for nothing.
-  const owner = line.parts.reduce((best, part) => (part.text.length > best.text.length ? part : best), line.parts[0] ?? { layer: null, text: "" }).layer;
+  // The longest piece determines the layer of a line, so that separators do not count.
+  const owner = line.parts.reduce(
+    (best, part) => (part.text.length > best.text.length ? part : best),
+    line.parts[0] ?? { layer: null, text: "" },
+  ).layer;
   const last = groups.at(-1);
   if (last && last.layer === owner) last.lines.push(line);
   else groups.push({ layer: owner, first: number, lines: [line] });

@@ -1,7 +1,18 @@
-// The address of a sender, which breaks where addresses have a joint and not in the middle of a name.
+// A sender's address, with line breaks allowed only at its separators.
 import { Fragment } from "preact";
-import { visible } from "../../parts/visible";
+import { showBidiControls } from "../../parts/bidi";
 
 export function Address({ of }: { of: string }) {
-  return <>{visible(of).split(/(?<=[@.])/).map((piece, at) => <Fragment key={at}>{at > 0 && <wbr />}{piece}</Fragment>)}</>;
+  return (
+    <>
+      {showBidiControls(of)
+        .split(/(?<=[@.])/)
+        .map((piece, at) => (
+          <Fragment key={at}>
+            {at > 0 && <wbr />}
+            {piece}
+          </Fragment>
+        ))}
+    </>
+  );
 }

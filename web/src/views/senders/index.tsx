@@ -1,14 +1,14 @@
-// Who writes to the agent from outside, and what was said with each of them.
+// The senders view: who writes to the agent from outside, and the messages of each sender.
 import type { ViewProps } from "../../shell/App";
 import { useSession } from "../../shell/session";
-import { List } from "./List";
-import { One } from "./One";
-import { Own } from "./Own";
+import { OwnMessages } from "./OwnMessages";
+import { SenderDetail } from "./SenderDetail";
+import { SenderList } from "./SenderList";
 import "./senders.css";
 
-export function SendersView({ place }: ViewProps) {
+export function SendersView({ route }: ViewProps) {
   const session = useSession();
-  const sender = place.rest[0];
-  if (sender) return <One key={sender} sender={sender} />;
-  return session.owner && session.scopes.includes("observe") ? <List query={place.query} /> : <Own />;
+  const sender = route.rest[0];
+  if (sender) return <SenderDetail key={sender} sender={sender} />;
+  return session.owner && session.scopes.includes("observe") ? <SenderList query={route.query} /> : <OwnMessages />;
 }

@@ -1,63 +1,119 @@
-// Answers on their way to bridges: what waits, what was given up, and another try.
+// Webhook deliveries to bridges: pending and failed ones, with a retry button.
 import { useState } from "preact/hooks";
-import { useEvery } from "../../api/asking";
-import { api, asked } from "../../api/client";
+import { api, unwrap } from "../../api/client";
 import { usePages } from "../../api/pages";
+import { useInterval } from "../../api/query";
 import type { DeliveryItem } from "../../api/schema";
-import { Name } from "../../parts/conversation/Name";
-import { When, count } from "../../parts/figures";
-import { Listed } from "../../parts/list";
-import { State } from "../../parts/marks";
-import { Scrolled } from "../../parts/scrolled";
-import { Ticked } from "../../parts/ticked";
-import { toast, toastRefusal } from "../../parts/toast";
-import { Empty } from "../../parts/told";
+import { StateBadge } from "../../parts/badges";
+import { CodeText } from "../../parts/code_text";
+import { ConversationName } from "../../parts/conversation/ConversationName";
+import { count, Timestamp } from "../../parts/format";
+import { PagedList } from "../../parts/list";
+import { ScrollContainer } from "../../parts/scroll_container";
+import { EmptyState } from "../../parts/states";
+import { toast, toastError } from "../../parts/toast";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
-import { EVERY_MS } from "./standing";
+import { POLL_INTERVAL_MS } from "./server_status";
 
-const AT_ONCE = 50;
+const PAGE_SIZE = 50;
 
 export function Deliveries() {
-  const pages = usePages<DeliveryItem>("deliveries", (after, signal) => asked(api.GET("/api/v1/channels/deliveries", { params: { query: { limit: AT_ONCE, after } }, signal })));
-  useEvery(EVERY_MS, () => pages.items.length <= AT_ONCE && pages.look());
+  const pages = usePages<DeliveryItem>("deliveries", (after, signal) =>
+    unwrap(api.GET("/api/v1/channels/deliveries", { params: { query: { limit: PAGE_SIZE, after } }, signal })),
+  );
+  useInterval(POLL_INTERVAL_MS, () => pages.items.length <= PAGE_SIZE && pages.refresh());
   return (
-    <Listed pages={pages} what="Deliveries" empty={<Empty title="Nothing is on its way."><p>Answers to messages from bridges, such as a messenger's, pass through here.</p></Empty>}>
+    <PagedList
+      pages={pages}
+      what="Deliveries"
+      empty={
+        <EmptyState title="No deliveries.">
+          <p>Answers to messages from bridges are delivered here.</p>
+        </EmptyState>
+      }
+    >
       {(items) => (
-        <Scrolled label="Deliveries">
+        <ScrollContainer label="Deliveries">
           <table>
-            <thead><tr><th scope="col">Channel</th><th scope="col">State</th><th scope="col" class="number">Tries</th><th scope="col">Noted</th><th scope="col">What happened</th><th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
-            <tbody>{items.map((item) => <Delivery key={item.id} item={item} again={pages.again} />)}</tbody>
+            <thead>
+              <tr>
+                <th scope="col">Channel</th>
+                <th scope="col">State</th>
+                <th scope="col" class="number">
+                  Attempts
+                </th>
+                <th scope="col">Created</th>
+                <th scope="col">What happened</th>
+                <th scope="col">
+                  <span class="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((item) => (
+                <Delivery key={item.id} item={item} reload={pages.reload} />
+              ))}
+            </tbody>
           </table>
-        </Scrolled>
+        </ScrollContainer>
       )}
-    </Listed>
+    </PagedList>
   );
 }
 
-function Delivery({ item, again }: { item: DeliveryItem; again: () => void }) {
+function Delivery({ item, reload }: { item: DeliveryItem; reload: () => void }) {
   const { scopes } = useSession();
   const [busy, setBusy] = useState(false);
   const retry = async () => {
     setBusy(true);
     try {
-      await asked(api.POST("/api/v1/channels/deliveries/{id}/retry", { params: { path: { id: item.id } } }));
-      toast(`The answer to ${item.channel} is tried again.`);
-      again();
+      await unwrap(api.POST("/api/v1/channels/deliveries/{id}/retry", { params: { path: { id: item.id } } }));
+      toast(`Retrying the delivery to ${item.channel}.`);
+      reload();
     } catch (error) {
-      toastRefusal(error);
+      toastError(error);
     } finally {
       setBusy(false);
     }
   };
   return (
     <tr>
-      <th scope="row" class="name wrap">{item.channel}<span class="line"><a href={href("conversations", [item.conversation])}><Name of={{ id: item.conversation }} /></a></span></th>
-      <td><State of={item.status} />{item.status === "waiting" && <span class="quiet line">next try <When at={item.dueAt} /></span>}</td>
+      <th scope="row" class="name wrap">
+        {item.channel}
+        <span class="line">
+          <a href={href("conversations", [item.conversation])}>
+            <ConversationName of={{ id: item.conversation }} />
+          </a>
+        </span>
+      </th>
+      <td>
+        <StateBadge of={item.status} />
+        {item.status === "waiting" && (
+          <span class="quiet line">
+            next attempt <Timestamp at={item.dueAt} />
+          </span>
+        )}
+      </td>
       <td class="number">{count(item.attempts)}</td>
-      <td><When at={item.createdAt} /></td>
-      <td class="wrap">{item.error ? <Ticked words={item.error} /> : <span class="quiet">nothing went wrong</span>}{item.turn && <span class="line"><a href={href("trace", [item.turn])}>Trace</a></span>}</td>
-      <td>{item.status !== "delivered" && scopes.includes("admin") && <button onClick={retry} disabled={busy} aria-label={`Try the answer to ${item.channel} again`}>{busy ? "Trying …" : "Try again"}</button>}</td>
+      <td>
+        <Timestamp at={item.createdAt} />
+      </td>
+      <td class="wrap">
+        {item.error ? <CodeText words={item.error} /> : <span class="quiet">no error</span>}
+        {item.turn && (
+          <span class="line">
+            <a href={href("trace", [item.turn])}>Trace</a>
+          </span>
+        )}
+      </td>
+      <td>
+        {item.status !== "delivered" && scopes.includes("admin") && (
+          <button type="button" onClick={retry} disabled={busy} aria-label={`Retry the delivery to ${item.channel}`}>
+            {busy ? "Retrying …" : "Retry"}
+          </button>
+        )}
+      </td>
     </tr>
   );
 }

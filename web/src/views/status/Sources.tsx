@@ -1,6 +1,6 @@
-// Prompt sources that can't be read or rendered, and what prompts contain instead.
+// Prompt sources that cannot be read or rendered, and what prompts contain instead.
 import type { FailingSource } from "../../api/schema";
-import { Ticked } from "../../parts/ticked";
+import { CodeText } from "../../parts/code_text";
 
 const REPLACEMENTS: Record<string, string> = {
   last_good: "New prompts use its last good version.",
@@ -10,12 +10,27 @@ const REPLACEMENTS: Record<string, string> = {
 
 export function Sources({ sources }: { sources: FailingSource[] }) {
   return (
-    <ul class="errors card">{sources.map((failing) => (
-      <li key={failing.source}>
-        <p class="row"><span class={`mark ${failing.replacement === "nothing" ? "bad" : "waiting"}`}><span aria-hidden="true">{failing.replacement === "nothing" ? "✕" : "!"}</span> {failing.source}</span> <span class="quiet">layer {failing.layer}</span></p>
-        <p class="wrap"><Ticked words={failing.error} />{failing.help && <span class="quiet"> — <Ticked words={failing.help} /></span>}</p>
-        <p class="quiet">{REPLACEMENTS[failing.replacement] ?? failing.replacement}</p>
-      </li>
-    ))}</ul>
+    <ul class="errors card">
+      {sources.map((failing) => (
+        <li key={failing.source}>
+          <p class="row">
+            <span class={`badge ${failing.replacement === "nothing" ? "bad" : "waiting"}`}>
+              <span aria-hidden="true">{failing.replacement === "nothing" ? "✕" : "!"}</span> {failing.source}
+            </span>{" "}
+            <span class="quiet">layer {failing.layer}</span>
+          </p>
+          <p class="wrap">
+            <CodeText words={failing.error} />
+            {failing.help && (
+              <span class="quiet">
+                {" "}
+                — <CodeText words={failing.help} />
+              </span>
+            )}
+          </p>
+          <p class="quiet">{REPLACEMENTS[failing.replacement] ?? failing.replacement}</p>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,9 +1,10 @@
-// Every version there was: who, when and why; to compare, to go on writing from, or to have back.
-import type { TemplateVersion } from "../../api/schema";
+// All versions with author, time and reason; each can be compared, edited or restored.
+
 import type { Pages } from "../../api/pages";
-import { When, count } from "../../parts/figures";
-import { Listed } from "../../parts/list";
-import { Empty } from "../../parts/told";
+import type { TemplateVersion } from "../../api/schema";
+import { count, Timestamp } from "../../parts/format";
+import { PagedList } from "../../parts/list";
+import { EmptyState } from "../../parts/states";
 
 export interface VersionsProps {
   pages: Pages<TemplateVersion>;
@@ -14,9 +15,13 @@ export interface VersionsProps {
 }
 
 export function Versions({ pages, current, compare, editFrom, restore }: VersionsProps) {
-  const empty = <Empty title="No version is stored yet"><p>The template comes from a file or from the program. Save a text, and it is version 1.</p></Empty>;
+  const empty = (
+    <EmptyState title="No versions yet">
+      <p>The template is a file or the built-in text. Saving creates version 1.</p>
+    </EmptyState>
+  );
   return (
-    <Listed pages={pages} what="Versions" empty={empty}>
+    <PagedList pages={pages} what="Versions" empty={empty}>
       {(items) => (
         <ol class="versions" aria-label="Versions">
           {items.map((item) => (
@@ -24,21 +29,43 @@ export function Versions({ pages, current, compare, editFrom, restore }: Version
               <div class="grow">
                 <p class="row">
                   <strong>Version {item.version}</strong>
-                  {item.version === current && <span class="mark good">✓ in force</span>}
-                  <span class="quiet">{item.author}, <When at={item.at} /></span>
+                  {item.version === current && <span class="badge good">✓ in force</span>}
+                  <span class="quiet">
+                    {item.author}, <Timestamp at={item.at} />
+                  </span>
                   <span class="quiet number">{count(item.chars)} characters</span>
                 </p>
                 <p class={item.message ? "wrap" : "quiet"}>{item.message ?? "No reason given."}</p>
               </div>
               <div class="row">
-                <button onClick={() => compare(item.version)} aria-label={`Compare version ${item.version}`}>Compare</button>
-                <button onClick={() => editFrom(item.version)} aria-label={`Edit from version ${item.version}`}>Edit from here</button>
-                {item.version !== current && <button onClick={() => restore(item.version)} aria-label={`Restore version ${item.version}`}>Restore …</button>}
+                <button
+                  type="button"
+                  onClick={() => compare(item.version)}
+                  aria-label={`Compare version ${item.version}`}
+                >
+                  Compare
+                </button>
+                <button
+                  type="button"
+                  onClick={() => editFrom(item.version)}
+                  aria-label={`Edit from version ${item.version}`}
+                >
+                  Edit from here
+                </button>
+                {item.version !== current && (
+                  <button
+                    type="button"
+                    onClick={() => restore(item.version)}
+                    aria-label={`Restore version ${item.version}`}
+                  >
+                    Restore …
+                  </button>
+                )}
               </div>
             </li>
           ))}
         </ol>
       )}
-    </Listed>
+    </PagedList>
   );
 }

@@ -1,14 +1,14 @@
-// What saving would cost, in one line that fits above the preview.
-import type { Asking } from "../../api/asking";
+// The cost of saving in one line.
+import type { Query } from "../../api/query";
 import type { TemplateImpact } from "../../api/schema";
-import { count, money, tokens } from "../../parts/figures";
+import { count, money, tokens } from "../../parts/format";
 
-export function costLine(dirty: boolean, asking: Pick<Asking<TemplateImpact>, "value" | "refusal">): string {
+export function costLine(dirty: boolean, query: Pick<Query<TemplateImpact>, "value" | "error">): string {
   if (!dirty) return "Nothing to save.";
-  if (asking.refusal) return "What saving costs is not known yet.";
-  if (!asking.value) return "Adding up what saving costs …";
-  const cost = asking.value;
-  if (cost.touched === 0) return "Saving touches no conversation.";
+  if (query.error) return "The cost of saving is not known yet.";
+  if (!query.value) return "Calculating the cost of saving …";
+  const cost = query.value;
+  if (cost.touched === 0) return "Saving affects no conversation.";
   const more = cost.or_more ? " or more" : "";
-  return `Saving touches ${count(cost.touched)} of ${count(cost.conversations)} conversations${more}: ${tokens(cost.cached_tokens)}, ${money(cost.cost_usd)}`;
+  return `Saving affects ${count(cost.touched)} of ${count(cost.conversations)} conversations${more}: ${tokens(cost.cached_tokens)}, ${money(cost.cost_usd)}`;
 }

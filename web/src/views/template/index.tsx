@@ -1,22 +1,28 @@
-// The template: written, tried out, compared with what it was, and stored as its next version.
+// The template view: edit, preview, compare and save the template.
 import "./template.css";
 import type { ViewProps } from "../../shell/App";
-import { useSession } from "../../shell/session";
 import { href } from "../../shell/router";
-import { Desk } from "./Desk";
+import { useSession } from "../../shell/session";
+import { TemplateEditor } from "./TemplateEditor";
 
 export function TemplateView(props: ViewProps) {
-  return useSession().owner ? <Desk {...props} /> : <NotTheOwner />;
+  return useSession().owner ? <TemplateEditor {...props} /> : <NotTheOwner />;
 }
 
 function NotTheOwner() {
   return (
     <>
-      <div class="head"><h1>Template</h1></div>
+      <div class="head">
+        <h1>Template</h1>
+      </div>
       <div class="empty">
-        <p><strong>The template is the owner's</strong></p>
-        <p>It may name files that not everybody should know of, so only the owner reads and writes it.</p>
-        <p>What comes of it for you is under <a href={href("prompt")}>Prompt</a>.</p>
+        <p>
+          <strong>Only the owner can see the template</strong>
+        </p>
+        <p>It may name private files, so only the owner can read and edit it.</p>
+        <p>
+          Your rendered prompt is under <a href={href("prompt")}>Prompt</a>.
+        </p>
       </div>
     </>
   );

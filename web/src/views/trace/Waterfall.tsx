@@ -1,12 +1,12 @@
-// Everything a turn did, as bars in time. A table, because that is read out row by row with its headings; up and down walk it, and
-// Enter opens the fields of a row.
+// The spans of a turn as a waterfall. It is a table, so that screen readers announce the column headings. Arrow keys
+// move between rows, and Enter shows the fields of a row.
 import { Fragment } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { showBidiControls } from "../../parts/bidi";
 import { eventName } from "../../parts/event_names";
-import { UNCHARGED, count, duration, money, share } from "../../parts/figures";
-import { visible } from "../../parts/visible";
+import { count, duration, money, share, UNCHARGED } from "../../parts/format";
 import { SpanFields } from "./SpanFields";
-import { type Scale, barOf } from "./scale";
+import { barOf, type Scale } from "./scale";
 import type { Row } from "./spans";
 
 export function Waterfall({ rows, scale }: { rows: Row[]; scale: Scale }) {
@@ -28,28 +28,54 @@ export function Waterfall({ rows, scale }: { rows: Row[]; scale: Scale }) {
     setCurrent(row.id);
     body.current?.querySelector<HTMLElement>(`[data-span="${row.id}"]`)?.focus();
   };
-  if (rows.length === 0) return <p class="quiet">Nothing is on record of this turn any more: events are kept for a while only.</p>;
+  if (rows.length === 0) return <p class="quiet">No events of this turn are left: they are kept for a limited time.</p>;
   const stop = rows.some((row) => row.id === current) ? current : rows[0]?.id;
   return (
     <section aria-labelledby="waterfall">
-      <h2 id="waterfall">Step by step</h2>
-      <p class="quiet">Each bar stands where it was in the {duration(scale.whole)} of the whole. <kbd>↑</kbd> <kbd>↓</kbd> walk the steps, <kbd>Enter</kbd> shows every field of one.</p>
+      <h2 id="waterfall">Waterfall</h2>
+      <p class="quiet">
+        Each bar shows its position in the {duration(scale.whole)} of the turn. <kbd>↑</kbd> <kbd>↓</kbd> move between
+        spans, <kbd>Enter</kbd> shows its fields.
+      </p>
       <div class="table waterfall as-cards">
         <table role="table" aria-labelledby="waterfall">
           <thead role="rowgroup">
             <tr role="row">
-              <th role="columnheader" scope="col">Step</th>
-              <th role="columnheader" scope="col" class="axis"><span class="visually-hidden">From when on</span><Axis scale={scale} /></th>
-              <th role="columnheader" scope="col" class="number">Took</th>
-              <th role="columnheader" scope="col" class="number">Tokens</th>
-              <th role="columnheader" scope="col" class="number">Cost</th>
+              <th role="columnheader" scope="col">
+                Step
+              </th>
+              <th role="columnheader" scope="col" class="axis">
+                <span class="visually-hidden">Start</span>
+                <Axis scale={scale} />
+              </th>
+              <th role="columnheader" scope="col" class="number">
+                Took
+              </th>
+              <th role="columnheader" scope="col" class="number">
+                Tokens
+              </th>
+              <th role="columnheader" scope="col" class="number">
+                Cost
+              </th>
             </tr>
           </thead>
           <tbody role="rowgroup" ref={body} onKeyDown={walk}>
             {rows.map((row) => (
               <Fragment key={row.id}>
-                <SpanRow row={row} scale={scale} open={open.has(row.id)} stop={row.id === stop} toggle={() => toggle(row.id)} />
-                {open.has(row.id) && <tr role="row" class="opened"><td role="cell" colSpan={5} id={`fields-${row.id}`}><SpanFields row={row} /></td></tr>}
+                <SpanRow
+                  row={row}
+                  scale={scale}
+                  open={open.has(row.id)}
+                  stop={row.id === stop}
+                  toggle={() => toggle(row.id)}
+                />
+                {open.has(row.id) && (
+                  <tr role="row" class="opened">
+                    <td role="cell" colSpan={5} id={`fields-${row.id}`}>
+                      <SpanFields row={row} />
+                    </td>
+                  </tr>
+                )}
               </Fragment>
             ))}
           </tbody>
@@ -62,7 +88,11 @@ export function Waterfall({ rows, scale }: { rows: Row[]; scale: Scale }) {
 function Axis({ scale }: { scale: Scale }) {
   return (
     <span class="ticks" aria-hidden="true">
-      {scale.ticks.map((tick) => <span key={tick} style={{ left: `${(tick / scale.whole) * 100}%` }}>{tick === 0 ? "0" : duration(tick)}</span>)}
+      {scale.ticks.map((tick) => (
+        <span key={tick} style={{ left: `${(tick / scale.whole) * 100}%` }}>
+          {tick === 0 ? "0" : duration(tick)}
+        </span>
+      ))}
     </span>
   );
 }
@@ -71,7 +101,7 @@ interface SpanRowProps {
   row: Row;
   scale: Scale;
   open: boolean;
-  /** Whether Tab stops here; the other rows are reached with arrows. */
+  /** Whether the row is a tab stop (roving tabindex). */
   stop: boolean;
   toggle: () => void;
 }
@@ -79,25 +109,57 @@ interface SpanRowProps {
 function SpanRow({ row, scale, open, stop, toggle }: SpanRowProps) {
   const bar = barOf(row, scale);
   return (
-    <tr role="row" data-kind={row.kind} class={`span${row.error ? (row.fatal ? " fatal" : " warned") : ""}`} onClick={(event) => !(event.target as HTMLElement).closest("a, button") && toggle()}>
+    <tr
+      role="row"
+      data-kind={row.kind}
+      class={`span${row.error ? (row.fatal ? " fatal" : " warned") : ""}`}
+      onClick={(event) => !(event.target as HTMLElement).closest("a, button") && toggle()}
+    >
       <th role="rowheader" scope="row" class="step">
         <div style={{ paddingLeft: `${row.depth * 1.1}rem` }}>
-          <button class="plain" data-span={row.id} aria-expanded={open} aria-controls={`fields-${row.id}`} tabIndex={stop ? 0 : -1} onClick={toggle}>
-            {row.depth > 0 && <span class="visually-hidden">Level {row.depth + 1}: </span>}{eventName(row.span.name)}
+          <button
+            type="button"
+            class="plain"
+            data-span={row.id}
+            aria-expanded={open}
+            aria-controls={`fields-${row.id}`}
+            tabIndex={stop ? 0 : -1}
+            onClick={toggle}
+          >
+            {row.depth > 0 && <span class="visually-hidden">Level {row.depth + 1}: </span>}
+            {eventName(row.span.name)}
           </button>
-          {row.words && <span class="words quiet wrap">{visible(row.words)}</span>}
-          {row.error && <p class="error wrap"><span aria-hidden="true">{row.fatal ? "✕" : "!"}</span> {row.fatal ? "error" : "warning"}: {visible(row.error)}</p>}
+          {row.words && <span class="words quiet wrap">{showBidiControls(row.words)}</span>}
+          {row.error && (
+            <p class="error wrap">
+              <span aria-hidden="true">{row.fatal ? "✕" : "!"}</span> {row.fatal ? "error" : "warning"}:{" "}
+              {showBidiControls(row.error)}
+            </p>
+          )}
         </div>
       </th>
       <td role="cell" class="time">
         <span class="visually-hidden">at {duration(row.span.offset_ms)}</span>
-        <span class="track" aria-hidden="true" title={`${duration(row.span.offset_ms)} after the beginning, for ${duration(row.span.duration_ms)}`}>
-          <span class="span-bar" style={{ left: `min(${bar.left * 100}%, 100% - 5px)`, width: `${bar.width * 100}%` }} />
+        <span
+          class="track"
+          aria-hidden="true"
+          title={`starts after ${duration(row.span.offset_ms)}, takes ${duration(row.span.duration_ms)}`}
+        >
+          <span
+            class="span-bar"
+            style={{ left: `min(${bar.left * 100}%, 100% - 5px)`, width: `${bar.width * 100}%` }}
+          />
         </span>
       </td>
-      <td role="cell" class="number" data-label="took">{duration(row.span.duration_ms)}</td>
-      <td role="cell" class="number" data-label="tokens"><Tokens row={row} /></td>
-      <td role="cell" class="number" data-label="cost" title={row.uncharged ? UNCHARGED : undefined}>{row.uncharged ? "–" : row.cost === null ? "" : money(row.cost)}</td>
+      <td role="cell" class="number" data-label="took">
+        {duration(row.span.duration_ms)}
+      </td>
+      <td role="cell" class="number" data-label="tokens">
+        <Tokens row={row} />
+      </td>
+      <td role="cell" class="number" data-label="cost" title={row.uncharged ? UNCHARGED : undefined}>
+        {row.uncharged ? "–" : row.cost === null ? "" : money(row.cost)}
+      </td>
     </tr>
   );
 }
@@ -107,7 +169,9 @@ function Tokens({ row }: { row: Row }) {
   return (
     <>
       {count(row.tokensIn)} in, {count(row.tokensOut)} out
-      {row.tokensIn && row.cacheRead !== null ? <span class="cached quiet">{share(row.cacheRead / row.tokensIn)} cached</span> : null}
+      {row.tokensIn && row.cacheRead !== null ? (
+        <span class="cached quiet">{share(row.cacheRead / row.tokensIn)} cached</span>
+      ) : null}
     </>
   );
 }

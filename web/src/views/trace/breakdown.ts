@@ -1,6 +1,8 @@
-// Where the time and the money of a turn went. No millisecond counts twice: what waits is waiting, whatever else says it ran.
-import type { Row } from "./spans";
+// Time and cost of a turn by kind of work. No millisecond counts twice: waits take precedence over spans that contain
+// them.
+
 import type { Kind } from "./kinds";
+import type { Row } from "./spans";
 
 export interface Portion {
   name: string;
@@ -21,7 +23,9 @@ const ORDER: { kind: Kind; name: string }[] = [
 export function breakdownOf(rows: Row[], whole: number): Portion[] {
   let taken: Piece[] = [];
   const portions: Portion[] = ORDER.map(({ kind, name }) => {
-    const own = joined(rows.filter((row) => row.kind === kind || (kind === "model" && row.kind === "failed")).map(pieceOf));
+    const own = joined(
+      rows.filter((row) => row.kind === kind || (kind === "model" && row.kind === "failed")).map(pieceOf),
+    );
     const before = lengthOf(taken);
     taken = joined([...taken, ...own]);
     return { name, kind, ms: lengthOf(taken) - before, cost: kind === "model" ? callsCost(rows) : null };
@@ -29,9 +33,12 @@ export function breakdownOf(rows: Row[], whole: number): Portion[] {
   return [...portions, { name: "everything else", kind: "rest", ms: Math.max(0, whole - lengthOf(taken)), cost: null }];
 }
 
-/** What the calls of these rows cost, as far as it is on record. */
+/** The recorded cost of these rows' calls. */
 export function callsCost(rows: Row[]): number | null {
-  const costs = rows.filter((row) => row.kind === "model" || row.kind === "failed").map((row) => row.cost).filter((cost) => cost !== null);
+  const costs = rows
+    .filter((row) => row.kind === "model" || row.kind === "failed")
+    .map((row) => row.cost)
+    .filter((cost) => cost !== null);
   return costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0);
 }
 
@@ -39,9 +46,9 @@ function pieceOf(row: Row): Piece {
   return [row.span.offset_ms, row.span.offset_ms + row.span.duration_ms];
 }
 
-function joined(pieces: Piece[]): Piece[] {
+function joined(splitUntrusted: Piece[]): Piece[] {
   const result: Piece[] = [];
-  for (const [from, to] of [...pieces].sort((a, b) => a[0] - b[0])) {
+  for (const [from, to] of [...splitUntrusted].sort((a, b) => a[0] - b[0])) {
     const last = result.at(-1);
     if (last && from <= last[1]) last[1] = Math.max(last[1], to);
     else result.push([from, to]);
@@ -49,6 +56,6 @@ function joined(pieces: Piece[]): Piece[] {
   return result;
 }
 
-function lengthOf(pieces: Piece[]): number {
-  return pieces.reduce((sum, [from, to]) => sum + to - from, 0);
+function lengthOf(splitUntrusted: Piece[]): number {
+  return splitUntrusted.reduce((sum, [from, to]) => sum + to - from, 0);
 }

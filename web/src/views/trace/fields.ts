@@ -1,6 +1,6 @@
-// Every field of an event, in words and with units, so that nothing of it has to be looked up elsewhere.
+// Formats every field of an event, with units.
 import type { Event } from "../../api/schema";
-import { count, duration, money, tokens } from "../../parts/figures";
+import { count, duration, money, tokens } from "../../parts/format";
 import { metadataOf } from "./spans";
 
 export type Value =
@@ -13,23 +13,64 @@ export type Value =
 export interface Field {
   name: string;
   value: Value;
-  /** Whether it is one of the type's own fields and not one that every event has. */
+  /** Whether the field is specific to the event type. */
   own: boolean;
 }
 
-/** Those that every event may have, in the order people look for them. */
+/** Common fields, in display order. */
 const COMMON: (keyof Event)[] = [
-  "event_type", "timestamp", "level", "error", "duration_ms", "tokens_in", "tokens_out", "cache_read_tokens", "cache_write_tokens", "cost_usd",
-  "user_id", "agent_id", "channel", "session_id", "turn_id", "category", "prompt_fingerprint", "layer_versions", "trace_id", "span_id", "parent_span_id", "id",
+  "event_type",
+  "timestamp",
+  "level",
+  "error",
+  "duration_ms",
+  "tokens_in",
+  "tokens_out",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "cost_usd",
+  "user_id",
+  "agent_id",
+  "channel",
+  "session_id",
+  "turn_id",
+  "category",
+  "prompt_fingerprint",
+  "layer_versions",
+  "trace_id",
+  "span_id",
+  "parent_span_id",
+  "id",
 ];
 
 export function fieldsOf(event: Event): Field[] {
-  const common = COMMON.filter((name) => event[name] !== undefined && event[name] !== null).map((name) => ({ name, value: commonValue(name, event[name]), own: false }));
+  const common = COMMON.filter((name) => event[name] !== undefined && event[name] !== null).map((name) => ({
+    name,
+    value: commonValue(name, event[name]),
+    own: false,
+  }));
   const known = new Set<string>([...COMMON, "metadata"]);
-  const rest = Object.entries(event).filter(([name, value]) => !known.has(name) && value !== null && value !== undefined);
-  const own = Object.entries(metadataOf(event)).map(([name, value]) => ({ name, value: ownValue(name, value), own: true }));
-  const [told, ids] = [common.slice(0, common.findIndex((field) => field.name === "category")), common.slice(common.findIndex((field) => field.name === "category"))];
-  return [...told, ...own, ...rest.map(([name, value]) => ({ name, value: ownValue(name, value), own: false })), ...ids];
+  const rest = Object.entries(event).filter(
+    ([name, value]) => !known.has(name) && value !== null && value !== undefined,
+  );
+  const own = Object.entries(metadataOf(event)).map(([name, value]) => ({
+    name,
+    value: ownValue(name, value),
+    own: true,
+  }));
+  const [errorOf, ids] = [
+    common.slice(
+      0,
+      common.findIndex((field) => field.name === "category"),
+    ),
+    common.slice(common.findIndex((field) => field.name === "category")),
+  ];
+  return [
+    ...errorOf,
+    ...own,
+    ...rest.map(([name, value]) => ({ name, value: ownValue(name, value), own: false })),
+    ...ids,
+  ];
 }
 
 function commonValue(name: keyof Event, value: unknown): Value {
@@ -49,12 +90,16 @@ function ownValue(name: string, value: unknown): Value {
   if (typeof value === "string") return text(value === "" ? "(empty)" : value);
   if (Array.isArray(value)) return listed(value);
   const entries = Object.entries(value);
-  return entries.length === 0 ? text("none") : { is: "table", columns: ["name", "value"], rows: entries.map(([key, one]) => [key, plain(key, one)]) };
+  return entries.length === 0
+    ? text("none")
+    : { is: "table", columns: ["name", "value"], rows: entries.map(([key, one]) => [key, plain(key, one)]) };
 }
 
 function listed(values: unknown[]): Value {
   if (values.length === 0) return text("none");
-  const objects = values.filter((one): one is Record<string, unknown> => typeof one === "object" && one !== null && !Array.isArray(one));
+  const objects = values.filter(
+    (one): one is Record<string, unknown> => typeof one === "object" && one !== null && !Array.isArray(one),
+  );
   if (objects.length < values.length) return text(values.map((one) => plain("", one)).join(", "));
   const columns = [...new Set(objects.flatMap(Object.keys))].sort((a, b) => Number(b === "id") - Number(a === "id"));
   return { is: "table", columns, rows: objects.map((one) => columns.map((column) => plain(column, one[column]))) };
@@ -66,7 +111,7 @@ function plain(name: string, value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Names say their units: `delayMs`, `totalTokens`, `cost_usd`. */
+/** Names contain their units: `delayMs`, `totalTokens`, `cost_usd`. */
 function figure(name: string, value: number): string {
   if (/(Ms|_ms)$/.test(name)) return duration(value);
   if (/_usd$/.test(name)) return money(value);
@@ -78,8 +123,22 @@ function text(text: string): Value {
   return { is: "text", text };
 }
 
-/** A field's name as people read it: `retryAttempt` is `retry attempt`. */
+/** A readable field name: `retryAttempt` becomes `retry attempt`. */
 export function labelOf(name: string): string {
-  const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ").toLowerCase();
-  return { "session id": "conversation", "turn id": "turn", "user id": "user", "agent id": "agent", "event type": "event", "duration ms": "duration", "cost usd": "cost", timestamp: "time" }[words] ?? words.replace(/ (ms|usd)$/, "");
+  const words = name
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .replaceAll("_", " ")
+    .toLowerCase();
+  return (
+    {
+      "session id": "conversation",
+      "turn id": "turn",
+      "user id": "user",
+      "agent id": "agent",
+      "event type": "event",
+      "duration ms": "duration",
+      "cost usd": "cost",
+      timestamp: "time",
+    }[words] ?? words.replace(/ (ms|usd)$/, "")
+  );
 }

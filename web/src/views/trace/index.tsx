@@ -1,10 +1,14 @@
-// Turns, and where the time and the money of each went.
+// The trace view: the list of turns, or one turn.
 import type { ViewProps } from "../../shell/App";
-import { OneTurn } from "./OneTurn";
+import { TurnDetail } from "./TurnDetail";
 import { TurnList } from "./TurnList";
 import "./trace.css";
 
-export function TraceView({ place }: ViewProps) {
-  const turn = place.rest[0];
-  return turn ? <OneTurn key={turn} turn={turn} conversation={place.query.get("conversation")} /> : <TurnList place={place} />;
+export function TraceView({ route }: ViewProps) {
+  const turn = route.rest[0];
+  return turn ? (
+    <TurnDetail key={turn} turn={turn} conversation={route.query.get("conversation")} />
+  ) : (
+    <TurnList route={route} />
+  );
 }

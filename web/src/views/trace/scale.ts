@@ -1,8 +1,8 @@
-// The axis of a waterfall: from milliseconds to a place between 0 and 1, with marks at round times.
+// The time axis of a waterfall: maps milliseconds to 0…1, with ticks at round times.
 import type { Row } from "./spans";
 
 export interface Scale {
-  /** What the whole width stands for, in milliseconds; never 0. */
+  /** The duration of the whole width in milliseconds; never 0. */
   whole: number;
   ticks: number[];
 }
@@ -12,14 +12,20 @@ export function scaleOf(rows: Row[], duration: number | null | undefined): Scale
   return { whole, ticks: ticksOf(whole) };
 }
 
-/** Round times from 0 on, at most six, none of them too near to the end to be read. */
+/** Round times from 0, at most six, none too close to the end. */
 export function ticksOf(whole: number): number[] {
-  const step = [1, 2, 5].flatMap((base) => Array.from({ length: 9 }, (_, power) => base * 10 ** power)).sort((a, b) => a - b).find((step) => whole / step <= 5) ?? whole;
-  return Array.from({ length: Math.floor(whole / step) + 1 }, (_, at) => at * step).filter((tick) => tick <= whole * 0.94);
+  const step =
+    [1, 2, 5]
+      .flatMap((base) => Array.from({ length: 9 }, (_, power) => base * 10 ** power))
+      .sort((a, b) => a - b)
+      .find((step) => whole / step <= 5) ?? whole;
+  return Array.from({ length: Math.floor(whole / step) + 1 }, (_, at) => at * step).filter(
+    (tick) => tick <= whole * 0.94,
+  );
 }
 
 export interface Bar {
-  /** Shares of the width. */
+  /** Fractions of the width. */
   left: number;
   width: number;
 }

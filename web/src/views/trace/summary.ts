@@ -1,17 +1,19 @@
-// A turn in one sentence or three: how it ended, why, how long it took, and what it cost. Nothing but what is on record.
+// Summarises a turn in one to three sentences: outcome, reason, duration and cost, all from the record.
 import type { Trace } from "../../api/schema";
-import { duration, money } from "../../parts/figures";
-import { sentence } from "../../parts/told";
+import { duration, money } from "../../parts/format";
+import { sentence } from "../../parts/states";
 import { breakdownOf, callsCost } from "./breakdown";
-import { type Row, metadataOf } from "./spans";
+import { metadataOf, type Row } from "./spans";
 
 export function summaryOf(trace: Trace, rows: Row[]): string {
   return [endOf(trace, rows), timeOf(trace, rows), costOf(trace, rows)].filter(Boolean).join(" ");
 }
 
-/** How often a call was tried again. */
+/** The number of retries. */
 export function retriesOf(rows: Row[]): number {
-  return rows.flatMap((row) => row.span.events).filter((event) => event.event_type === "api_error" && typeof metadataOf(event).delayMs === "number").length;
+  return rows
+    .flatMap((row) => row.span.events)
+    .filter((event) => event.event_type === "api_error" && typeof metadataOf(event).delayMs === "number").length;
 }
 
 function endOf(trace: Trace, rows: Row[]): string {
@@ -20,21 +22,24 @@ function endOf(trace: Trace, rows: Row[]): string {
   const reason = reasonOf(rows);
   switch (trace.state) {
     case "failed":
-      return sentence(`Failed${after}: ${reason ?? trace.error ?? "no reason is on record"}`);
+      return sentence(`Failed${after}: ${reason ?? trace.error ?? "no reason recorded"}`);
     case "cancelled":
-      return sentence(`Stopped by somebody${after}`);
+      return sentence(`Cancelled${after}`);
     case "interrupted":
-      return sentence(`Cut off${after}, and not to be run again`);
+      return sentence(`Interrupted${after}, and not retried`);
     case "running":
-      return sentence(`Under way${after}`);
+      return sentence(`Running${after}`);
     default:
       return sentence(`Answered${after}${retries > 0 && reason ? ` (${reason})` : ""}`);
   }
 }
 
-/** The latest failure of a call, without the provider's name in front. */
+/** The latest call error, without the provider prefix. */
 function reasonOf(rows: Row[]): string | undefined {
-  const event = rows.flatMap((row) => row.span.events).filter((event) => event.event_type === "api_error" && event.error).at(-1);
+  const event = rows
+    .flatMap((row) => row.span.events)
+    .filter((event) => event.event_type === "api_error" && event.error)
+    .at(-1);
   if (!event?.error) return undefined;
   const provider = metadataOf(event).provider;
   const prefix = typeof provider === "string" ? `${provider}: ` : "";
@@ -43,12 +48,15 @@ function reasonOf(rows: Row[]): string | undefined {
 
 function timeOf(trace: Trace, rows: Row[]): string {
   if (typeof trace.duration_ms !== "number") return "";
-  if (trace.state === "running") return `${duration(trace.duration_ms)} of it are on record so far.`;
+  if (trace.state === "running") return `${duration(trace.duration_ms)} recorded so far.`;
   const waited = breakdownOf(rows, trace.duration_ms).find((portion) => portion.kind === "wait")?.ms ?? 0;
   return `${duration(trace.duration_ms)}${waited > 0 ? `, of which ${duration(waited)} waiting` : ""}.`;
 }
 
-/** Whether it is over and no model answered, so that there is nothing to pay. What broke off may have been paid for. */
+/**
+ * Whether the turn is over without an answered model call, so that nothing was charged. An aborted call may have been
+ * charged.
+ */
 export function isUncharged(trace: Trace, recorded: number | null): boolean {
   return trace.state !== "running" && trace.calls === 0 && !trace.cost_usd && !recorded;
 }
@@ -57,7 +65,7 @@ function costOf(trace: Trace, rows: Row[]): string {
   if (isUncharged(trace, callsCost(rows))) return "No answered call, so nothing was charged.";
   if (typeof trace.cost_usd === "number") return `${money(trace.cost_usd)}.`;
   const recorded = callsCost(rows);
-  if (recorded !== null) return `${money(recorded)} is on record; more may not be known.`;
+  if (recorded !== null) return `${money(recorded)} is recorded; there may be unknown costs.`;
   if (trace.state === "running") return "";
-  return "What it cost is not known.";
+  return "The cost is unknown.";
 }

@@ -1,9 +1,9 @@
-// The turns there were, as the server lists them: newest first, a page at a time.
-import { api, asked } from "../../api/client";
+// Loads turns, newest first, page by page.
+import { api, unwrap } from "../../api/client";
 import type { Page } from "../../api/pages";
 import type { Turn } from "../../api/schema";
 
-export interface Wanted {
+export interface TurnQuery {
   session?: string;
   state?: string;
   user?: string;
@@ -13,6 +13,6 @@ export interface Wanted {
   after?: string;
 }
 
-export function turnsOf(wanted: Wanted, signal: AbortSignal): Promise<Page<Turn>> {
-  return asked(api.GET("/api/v1/turns", { params: { query: wanted }, signal }));
+export function turnsOf(wanted: TurnQuery, signal: AbortSignal): Promise<Page<Turn>> {
+  return unwrap(api.GET("/api/v1/turns", { params: { query: wanted }, signal }));
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { bracketMarks } from "./bracket";
+import { bracketTokens } from "./bracket";
 
 const types = new Set(["system", "file", "git"]);
-const shown = (text: string, compat = false) => bracketMarks(text, { types, compat }).map((mark) => `${mark.kind} ${text.slice(mark.from, mark.to)}`);
+const shown = (text: string, compat = false) =>
+  bracketTokens(text, { types, compat }).map((mark) => `${mark.kind} ${text.slice(mark.from, mark.to)}`);
 
 describe("a bracket template's tags", () => {
   const table: [string, string[]][] = [

@@ -1,22 +1,22 @@
-// Finds the tags of a bracket template, by the rules of docs/templates.md: what the server would leave as text is no mark here.
-import type { Mark } from "./marks";
+// Tokenises the bracket dialect by the rules in docs/templates.md. What the server treats as text is not a token here.
+import type { SyntaxToken } from "./syntax_token";
 
 export interface BracketRules {
-  /** The types there are, such as `system`. */
+  /** The known types, such as `system`. */
   types: ReadonlySet<string>;
-  /** `bracket-compat`: unknown types are tags, `[[` is nothing special, a tag may span lines. */
+  /** `bracket-compat`: unknown types are tags, `[[` is not an escape, and a tag may span lines. */
   compat: boolean;
 }
 
 interface Open {
-  marks: Mark[];
-  /** A condition on a type that is not there: its tags stay text. */
+  marks: SyntaxToken[];
+  /** A condition on an unknown type: its tags stay text. */
   live: boolean;
   hasElse: boolean;
 }
 
-export function bracketMarks(text: string, rules: BracketRules): Mark[] {
-  const marks: Mark[] = [];
+export function bracketTokens(text: string, rules: BracketRules): SyntaxToken[] {
+  const marks: SyntaxToken[] = [];
   const open: Open[] = [];
   const tag = rules.compat ? /\[([^[\]]*)\]/g : /\[\[|\[([^[\]\n]*)\]/g;
   for (let found = tag.exec(text); found; found = tag.exec(text)) {
@@ -27,12 +27,19 @@ export function bracketMarks(text: string, rules: BracketRules): Mark[] {
   return marks.sort((a, b) => a.from - b.from);
 }
 
-function read(body: string, at: { from: number; to: number }, rules: BracketRules, marks: Mark[], open: Open[]): void {
+function read(
+  body: string,
+  at: { from: number; to: number },
+  rules: BracketRules,
+  marks: SyntaxToken[],
+  open: Open[],
+): void {
   const condition = /^if\s+!?\s*(.*)$/s.exec(body);
   const top = open.at(-1);
   if (condition) {
     const type = variableType(condition[1] ?? "");
-    if (type !== undefined) open.push({ marks: [{ ...at, kind: "condition" }], live: isTag(type, rules), hasElse: false });
+    if (type !== undefined)
+      open.push({ marks: [{ ...at, kind: "condition" }], live: isTag(type, rules), hasElse: false });
   } else if (body === "else") {
     if (top && !top.hasElse) {
       top.hasElse = true;
@@ -47,7 +54,7 @@ function read(body: string, at: { from: number; to: number }, rules: BracketRule
   }
 }
 
-/** The type of `type:name`, if that is what it is. */
+/** The type of `type:name`, if it has that form. */
 function variableType(body: string): string | undefined {
   return /^([^\s:]+):\s*\S/s.exec(body)?.[1];
 }

@@ -9,7 +9,11 @@ const VARIABLES = [
 ];
 
 /** `|` is the cursor. */
-async function offered(written: string, dialect: "bracket" | "jinja", explicit = false): Promise<{ from: string; labels: string[] } | null> {
+async function offered(
+  written: string,
+  dialect: "bracket" | "jinja",
+  explicit = false,
+): Promise<{ from: string; labels: string[] } | null> {
   const pos = written.indexOf("|>");
   const state = EditorState.create({ doc: written.replace("|>", "") });
   const context = new CompletionContext(state, pos, explicit);

@@ -1,8 +1,14 @@
-// What could be typed next, for both dialects.
-import { type Completion, type CompletionContext, type CompletionResult, type CompletionSource, snippetCompletion } from "@codemirror/autocomplete";
+// Completion for both dialects.
+import {
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  type CompletionSource,
+  snippetCompletion,
+} from "@codemirror/autocomplete";
 import type { EditorView } from "@codemirror/view";
 import type { Variable } from "../../../api/schema";
-import { JINJA_FILTERS, JINJA_FUNCTIONS, JINJA_STATEMENTS, JINJA_TESTS, JINJA_VARIABLES } from "./words";
+import { JINJA_FILTERS, JINJA_FUNCTIONS, JINJA_STATEMENTS, JINJA_TESTS, JINJA_VARIABLES } from "./keywords";
 
 export function bracketCompletion(variables: Variable[]): CompletionSource {
   const whole = [...variables.map(wholeTag), ...BLOCKS];
@@ -20,31 +26,55 @@ export function bracketCompletion(variables: Variable[]): CompletionSource {
 }
 
 const BLOCKS: Completion[] = [
-  snippetCompletion("[if ${git:branch}]${}[endif]", { label: "[if …][endif]", detail: "only if it is there", boost: -1 }),
-  snippetCompletion("[if ${git:branch}]${}[else]${}[endif]", { label: "[if …][else][endif]", detail: "one or the other", boost: -1 }),
-  snippetCompletion("[if !${git:branch}]${}[endif]", { label: "[if !…][endif]", detail: "only if it is not there", boost: -1 }),
+  snippetCompletion("[if ${git:branch}]${}[endif]", {
+    label: "[if …][endif]",
+    detail: "only if it exists",
+    boost: -1,
+  }),
+  snippetCompletion("[if ${git:branch}]${}[else]${}[endif]", {
+    label: "[if …][else][endif]",
+    detail: "with an alternative",
+    boost: -1,
+  }),
+  snippetCompletion("[if !${git:branch}]${}[endif]", {
+    label: "[if !…][endif]",
+    detail: "only if it is missing",
+    boost: -1,
+  }),
   { label: "[else]", detail: "otherwise", boost: -2, apply: inserting("[else]") },
   { label: "[endif]", detail: "the end of a condition", boost: -2, apply: inserting("[endif]") },
   { label: "[[", detail: "one [ as text", boost: -3, apply: inserting("[[") },
 ];
 
 function wholeTag(variable: Variable): Completion {
-  if (variable.dynamic) return snippetCompletion(`[${variable.type}:\${path}]`, { label: `[${variable.type}:…]`, detail: variable.description });
+  if (variable.dynamic)
+    return snippetCompletion(`[${variable.type}:\${path}]`, {
+      label: `[${variable.type}:…]`,
+      detail: variable.description,
+    });
   const tag = `[${variable.type}:${variable.name}]`;
   return { label: tag, detail: variable.description, apply: inserting(tag) };
 }
 
 function conditionName(variable: Variable): Completion {
-  if (variable.dynamic) return snippetCompletion(`${variable.type}:\${path}`, { label: `${variable.type}:…`, detail: variable.description });
+  if (variable.dynamic)
+    return snippetCompletion(`${variable.type}:\${path}`, {
+      label: `${variable.type}:…`,
+      detail: variable.description,
+    });
   const name = `${variable.type}:${variable.name}`;
   return { label: name, detail: variable.description, apply: inserting(`${name}]`) };
 }
 
-/** Puts `text` in, over a `]` that is there already. */
+/** Inserts `text` and overwrites an existing `]`. */
 function inserting(text: string): (view: EditorView, completion: Completion, from: number, to: number) => void {
   return (view, _, from, to) => {
     const over = text.endsWith("]") && view.state.sliceDoc(to, to + 1) === "]" ? 1 : 0;
-    view.dispatch({ changes: { from, to: to + over, insert: text }, selection: { anchor: from + text.length }, userEvent: "input.complete" });
+    view.dispatch({
+      changes: { from, to: to + over, insert: text },
+      selection: { anchor: from + text.length },
+      userEvent: "input.complete",
+    });
   };
 }
 
@@ -52,13 +82,26 @@ const named = (words: string[], detail: string): Completion[] => words.map((labe
 const FILTERS = named(JINJA_FILTERS, "filter");
 const TESTS = named(JINJA_TESTS, "test");
 const STATEMENTS = JINJA_STATEMENTS.map(([label, words]) => snippetCompletion(words, { label }));
-const VALUES: Completion[] = [...JINJA_VARIABLES.map(([label, detail]) => ({ label, detail })), ...named(JINJA_FUNCTIONS, "function"), ...named(["not", "and", "or", "in", "is", "else", "true", "false", "none"], "word").map((word) => ({ ...word, boost: -1 }))];
+const VALUES: Completion[] = [
+  ...JINJA_VARIABLES.map(([label, detail]) => ({ label, detail })),
+  ...named(JINJA_FUNCTIONS, "function"),
+  ...named(["not", "and", "or", "in", "is", "else", "true", "false", "none"], "word").map((word) => ({
+    ...word,
+    boost: -1,
+  })),
+];
 const BEGINNINGS: Completion[] = [
   snippetCompletion("{{ ${name} }}", { label: "{{ … }}", detail: "a value" }),
-  snippetCompletion("{% if ${name} is defined %}${}{% endif %}", { label: "{% if … %}{% endif %}", detail: "a condition" }),
-  snippetCompletion("{% for ${item} in ${items} %}${}{% endfor %}", { label: "{% for … %}{% endfor %}", detail: "a loop" }),
+  snippetCompletion("{% if ${name} is defined %}${}{% endif %}", {
+    label: "{% if … %}{% endif %}",
+    detail: "a condition",
+  }),
+  snippetCompletion("{% for ${item} in ${items} %}${}{% endfor %}", {
+    label: "{% for … %}{% endfor %}",
+    detail: "a loop",
+  }),
   snippetCompletion('{% include "${house-style.md}" %}', { label: "{% include … %}", detail: "another file" }),
-  snippetCompletion("{# ${} #}", { label: "{# … #}", detail: "a comment, which is not sent" }),
+  snippetCompletion("{# ${} #}", { label: "{# … #}", detail: "a comment; not sent" }),
 ];
 
 export function jinjaCompletion(context: CompletionContext): CompletionResult | null {
@@ -77,7 +120,7 @@ export function jinjaCompletion(context: CompletionContext): CompletionResult | 
   return from < context.pos || context.explicit || /^\{\{[-+]?\s*$/.test(before) ? answer(VALUES) : null;
 }
 
-/** The tag that the text ends in, from its opening brackets on. */
+/** The unfinished tag at the end of the text, with its opening brackets. */
 export function openTag(before: string): string | undefined {
   const at = Math.max(before.lastIndexOf("{{"), before.lastIndexOf("{%"));
   if (at < 0) return undefined;

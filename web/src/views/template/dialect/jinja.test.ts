@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { jinjaMarks } from "./jinja";
+import { jinjaTokens } from "./jinja";
 
-const shown = (text: string) => jinjaMarks(text).map((mark) => `${mark.kind} ${text.slice(mark.from, mark.to)}`);
+const shown = (text: string) => jinjaTokens(text).map((mark) => `${mark.kind} ${text.slice(mark.from, mark.to)}`);
 
 describe("a Jinja template's marks", () => {
   const table: [string, string[]][] = [
@@ -9,7 +9,10 @@ describe("a Jinja template's marks", () => {
     ['{{ x|default("}}") }}', ["bracket {{", "name x", "name default", 'string "}}"', "bracket }}"]],
     ["{%- if a is defined -%}", ["bracket {%", "word if", "name a", "word is", "name defined", "bracket -%}"]],
     ["{# a {{ b }} #} c", ["comment {# a {{ b }} #}"]],
-    ["{% raw %}{{ no }}{% endraw %}", ["bracket {%", "word raw", "bracket %}", "bracket {%", "word endraw", "bracket %}"]],
+    [
+      "{% raw %}{{ no }}{% endraw %}",
+      ["bracket {%", "word raw", "bracket %}", "bracket {%", "word endraw", "bracket %}"],
+    ],
     ["{{ never closed", []],
     ["{# never closed", []],
     ["plain [system:date] { } text", []],

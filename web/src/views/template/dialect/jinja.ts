@@ -1,22 +1,23 @@
-// Finds what is more than text in a Jinja template: `{{ }}`, `{% %}`, `{# #}`, and the words and strings in them.
-import type { Mark } from "./marks";
-import { JINJA_KEYWORDS } from "./words";
+// Tokenises the Jinja dialect: `{{ }}`, `{% %}`, `{# #}`, and the keywords and strings in them.
+
+import { JINJA_KEYWORDS } from "./keywords";
+import type { SyntaxToken } from "./syntax_token";
 
 const CLOSES: Record<string, string> = { "{{": "}}", "{%": "%}" };
 
-export function jinjaMarks(text: string): Mark[] {
-  const marks: Mark[] = [];
+export function jinjaTokens(text: string): SyntaxToken[] {
+  const marks: SyntaxToken[] = [];
   const begin = /\{[{%#]/g;
   for (let found = begin.exec(text); found; found = begin.exec(text)) {
     const end = found[0] === "{#" ? comment(text, found.index, marks) : inside(text, found.index, found[0], marks);
-    // What is never closed is text to its end; the server says so.
+    // An unclosed tag is text up to the end; the server reports it.
     if (end === undefined) break;
     begin.lastIndex = end;
   }
   return marks;
 }
 
-function comment(text: string, from: number, marks: Mark[]): number | undefined {
+function comment(text: string, from: number, marks: SyntaxToken[]): number | undefined {
   const close = text.indexOf("#}", from + 2);
   if (close < 0) return undefined;
   marks.push({ from, to: close + 2, kind: "comment" });
@@ -25,10 +26,10 @@ function comment(text: string, from: number, marks: Mark[]): number | undefined 
 
 const PIECE = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[A-Za-z_]\w*|[-+]?[%}]\}|\S/gs;
 
-/** One `{{ … }}` or `{% … %}`; answers where to go on. */
-function inside(text: string, from: number, opens: string, marks: Mark[]): number | undefined {
+/** Reads one `{{ … }}` or `{% … %}` and returns where to continue. */
+function inside(text: string, from: number, opens: string, marks: SyntaxToken[]): number | undefined {
   const closes = CLOSES[opens] ?? "}}";
-  const mine: Mark[] = [{ from, to: from + 2, kind: "bracket" }];
+  const mine: SyntaxToken[] = [{ from, to: from + 2, kind: "bracket" }];
   PIECE.lastIndex = from + 2;
   let first: string | undefined;
   for (let piece = PIECE.exec(text); piece; piece = PIECE.exec(text)) {
@@ -44,14 +45,14 @@ function inside(text: string, from: number, opens: string, marks: Mark[]): numbe
   return undefined;
 }
 
-/** What is raw is text up to its end. */
+/** A raw block is text up to its end. */
 function afterRaw(text: string, from: number): number | undefined {
   const end = /\{%[-+]?\s*endraw\b/g;
   end.lastIndex = from;
   return end.exec(text)?.index;
 }
 
-function kindOf(piece: string): Mark["kind"] | undefined {
+function kindOf(piece: string): SyntaxToken["kind"] | undefined {
   if (piece.startsWith('"') || piece.startsWith("'")) return piece.length > 1 ? "string" : undefined;
   if (!/^[A-Za-z_]/.test(piece)) return undefined;
   return JINJA_KEYWORDS.has(piece) ? "word" : "name";

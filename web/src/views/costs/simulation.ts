@@ -1,0 +1,57 @@
+// The cost of a simulated conversation, as `foreword simulate` computes it.
+import { api, unwrap } from "../../api/client";
+import type { SimulatedWay, Simulation } from "../../api/schema";
+
+export interface SimulationRequest {
+  agent?: string;
+  model?: string;
+  turns: number;
+  pause: string;
+}
+
+export function simulate(request: SimulationRequest, signal: AbortSignal): Promise<Simulation> {
+  return unwrap(api.GET("/api/v1/simulate", { params: { query: request }, signal }));
+}
+
+export const METHOD_NAMES: Record<string, { name: string; means: string; colour: string; dash?: number[] }> = {
+  freeze_then_append: {
+    name: "freeze, then append",
+    means: "what Foreword does: the prompt is frozen, and changes are sent at the start of a message",
+    colour: "--accent",
+  },
+  rebuild_each_turn: {
+    name: "rebuilt each turn",
+    means: "the same layers, rebuilt every turn",
+    colour: "--conversation",
+    dash: [8, 4],
+  },
+  inject_everything: {
+    name: "everything injected",
+    means: "one text with every file in full, rebuilt every turn",
+    colour: "--turn",
+    dash: [2, 4],
+  },
+};
+
+export function methodName(way: string) {
+  return METHOD_NAMES[way] ?? { name: way.replaceAll("_", " "), means: "", colour: "--quiet" };
+}
+
+/** Summarises the comparison in one sentence. */
+export function verdictOf(ways: SimulatedWay[]): string | null {
+  const own = ways.find((way) => way.way === "freeze_then_append");
+  const others = ways.filter((way) => way !== own && typeof way.cost === "number");
+  if (!own?.cost || others.length === 0) return null;
+  const nearest = others.reduce((a, b) => ((b.cost ?? 0) < (a.cost ?? 0) ? b : a));
+  const factor = (nearest.cost ?? 0) / own.cost;
+  const { name } = methodName(nearest.way);
+  if (Math.abs(factor - 1) < 0.03) return `Freezing costs about the same as the next best method, “${name}”.`;
+  return factor > 1
+    ? `The next best method, “${name}”, costs ${factor.toFixed(1)} times as much as freezing the prompt.`
+    : `Freezing is not the cheapest here: “${name}” costs ${Math.round((1 - factor) * 100)} % less. The pauses may be longer than the cache lasts.`;
+}
+
+/** Each point of a curve covers a range of turns, at most 50 points in all; its label is the first turn. */
+export function turnLabels(points: number, turns: number): string[] {
+  return Array.from({ length: points }, (_, at) => String(1 + Math.floor((at * turns) / points)));
+}
