@@ -1,9 +1,10 @@
 // Sends a message to the open conversation, or creates one and navigates to it.
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Occasion } from "../../parts/occasion";
 import { href, navigate } from "../../shell/router";
 import { useSession } from "../../shell/session";
 import { moveDraft } from "./composer_drafts";
+import { createdBeforeReload, forgetCreated, rememberCreated } from "./created_conversation";
 import { outbox } from "./outbox";
 import { createOutgoing } from "./outgoing_message";
 import { rememberSpeaker, useSpeaker } from "./speaker";
@@ -17,7 +18,7 @@ export interface MessageSender {
   speakAs: (user: string | undefined) => void;
 }
 
-/** `said` is called when the list of conversations may have changed. */
+/** `onChange` is called when the list of conversations may have changed. */
 export function useMessageSender({
   conversation,
   occasion,
@@ -36,10 +37,16 @@ export function useMessageSender({
       onChange();
       if (openConversation.current !== undefined) return;
       moveDraft("new", id);
+      rememberCreated(id);
       navigate(href("chat", [id]), "replace");
     },
     onAccepted: onChange,
   });
+  useEffect(() => {
+    if (conversation !== undefined) return () => forgetCreated(conversation);
+    const created = createdBeforeReload();
+    if (created) navigate(href("chat", [created]), "replace");
+  }, [conversation]);
   const [speaker, speakAs] = useSpeaker(conversation);
   const send = (text: string) => {
     outbox.add(
