@@ -1,14 +1,15 @@
-// The conversations view: searching and filtering the list, and one conversation.
+// The conversations view: the list with search and filters, and the page of one conversation.
 import type { Page } from "@playwright/test";
-import { pick, tabTo } from "./keys";
-import { nothingSerious, type Own, ownDemo } from "./own";
-import { expect, overflow, settled, test } from "./page";
-import { type Served, serve } from "./server";
-import { get, here, post, tokenOf } from "./talk";
+import { expectAccessible } from "./accessibility";
+import { createToken, currentConversationId, get, post } from "./chat_helpers";
+import { expect, horizontalOverflow, test, waitUntilLoaded } from "./fixtures";
+import { type DemoServer, startDemoServer } from "./isolated_server";
+import { selectByTyping, tabTo } from "./keyboard";
+import { type RunningServer, startServer } from "./server";
 
 const row = (name: string | RegExp) => ({ name });
 
-test("the list has who, where, in which situation, with which agent and when", async ({ page, open, troubles }) => {
+test("list shows user, channel, situation, agent and time", async ({ page, open, browserErrors }) => {
   await open("#/conversations");
   const group = page.getByRole("row", row(/The garden group/));
   await expect(group).toContainText("carol");
@@ -16,27 +17,27 @@ test("the list has who, where, in which situation, with which agent and when", a
   await expect(group).toContainText("group");
   await expect(group).toContainText("Assistant");
   await expect(group.locator("time")).toHaveAttribute("title", /20\d\d/);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("a search finds, stands in the address, and its end shows all again", async ({ page, open }) => {
+test("search filters the list, survives a reload and resets", async ({ page, open }) => {
   await open("#/conversations");
-  const all = await page.getByRole("row").count();
+  const rowCount = await page.getByRole("row").count();
   await page.getByLabel(/Search/).fill("bookshelf");
   await expect(page).toHaveURL(/q=bookshelf/);
   await expect(page.getByRole("link", { name: "The bookshelf" })).toBeVisible();
   await expect(page.getByRole("link", { name: "The garden group" })).toHaveCount(0);
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.getByLabel(/Search/)).toHaveValue("bookshelf");
   await page.getByLabel(/Search/).fill("no such words anywhere");
   await expect(page.getByText("No matches")).toBeVisible();
   await page.getByRole("button", { name: "Show all" }).click();
   await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
-  expect(await page.getByRole("row").count()).toBe(all);
+  expect(await page.getByRole("row").count()).toBe(rowCount);
 });
 
-test("the search field follows the address, and the navigation ends a search", async ({ page, open }) => {
+test("search field follows the URL; navigation link clears it", async ({ page, open }) => {
   await open("#/conversations");
   await page.evaluate(() => (location.hash = "#/conversations?q=bookshelf"));
   await expect(page.getByLabel(/Search/)).toHaveValue("bookshelf");
@@ -47,14 +48,14 @@ test("the search field follows the address, and the navigation ends a search", a
   await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
 });
 
-test("the owner finds a conversation by the words that were said in it", async ({ page, open }) => {
+test("search finds a conversation by its message text", async ({ page, open }) => {
   await open("#/conversations");
   await page.getByLabel(/Search/).fill("Who waters on Thursdays");
   await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
   await expect(page.getByRole("link", { name: "The bookshelf" })).toHaveCount(0);
 });
 
-test("agents and people filter the list", async ({ page, open }) => {
+test("agent and user filters narrow the list", async ({ page, open }) => {
   await open("#/conversations");
   await page.getByLabel("Agent").selectOption("scribe");
   await expect(page.getByRole("link", { name: "A notice for the gate" })).toBeVisible();
@@ -65,7 +66,7 @@ test("agents and people filter the list", async ({ page, open }) => {
   await expect(page).toHaveURL(/agent=scribe&user=bob/);
 });
 
-test("by the keyboard alone: search, filter, open, unfold a tool, and go back", async ({ page, open }) => {
+test("list and conversation work with the keyboard alone", async ({ page, open }) => {
   await open("#/conversations");
   await tabTo(page, page.getByText("Skip to content"));
   await page.keyboard.press("Enter");
@@ -77,16 +78,16 @@ test("by the keyboard alone: search, filter, open, unfold a tool, and go back", 
   await page.keyboard.press("Delete");
   await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
   await tabTo(page, page.getByLabel("Agent"));
-  await pick(page, "scribe");
+  await selectByTyping(page, "scribe");
   await expect(page).toHaveURL(/agent=scribe/);
   await tabTo(page, page.getByLabel("Started by"));
-  await pick(page, "bob");
+  await selectByTyping(page, "bob");
   await expect(page).toHaveURL(/agent=scribe&user=bob/);
   await expect(page.getByRole("link", { name: "A notice for the gate" })).toHaveCount(0);
   await tabTo(page, page.getByRole("link", { name: "A letter to the timber yard" }));
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("A letter to the timber yard");
-  await settled(page);
+  await waitUntilLoaded(page);
   await tabTo(page, page.getByRole("link", { name: "All conversations" }));
   await page.keyboard.press("Enter");
   await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
@@ -100,7 +101,7 @@ test("by the keyboard alone: search, filter, open, unfold a tool, and go back", 
   await expect(page.locator('main[data-view="trace"]')).toBeFocused();
 });
 
-test("one conversation in full: tools folded, its summary, its epochs, and the way on", async ({ page, open }) => {
+test("conversation shows folded tools, summary, epochs and links", async ({ page, open }) => {
   await open("#/conversations/birthday");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Carol's birthday");
   await expect(page.getByText("What's Carol's birthday?", { exact: true })).toBeVisible();
@@ -113,23 +114,23 @@ test("one conversation in full: tools folded, its summary, its epochs, and the w
   );
   await expect(page.getByRole("link", { name: "Trace" }).last()).toHaveAttribute("href", /#\/trace\/t-/);
   await page.getByRole("link", { name: "Continue in the chat" }).click();
-  expect(await here(page)).toBe("birthday");
+  expect(await currentConversationId(page)).toBe("birthday");
 });
 
-test("what each turn cost is told", async ({ page, open }) => {
+test("turn footer shows input tokens and cost", async ({ page, open }) => {
   await open("#/conversations/birthday");
   await expect(page.locator("article.answer footer").first()).toContainText(/input tokens/);
   await expect(page.locator("article.answer footer").first()).toContainText(/\$|price unknown/);
 });
 
-test("a failure and a stop are told where they happened", async ({ page, open }) => {
+test("failed turn shows the reason and links to its trace", async ({ page, open }) => {
   await open("#/conversations/due-dates");
   await expect(page.getByText("This turn failed: provider unavailable.")).toBeVisible();
   await page.getByRole("link", { name: "Show trace" }).first().click();
   await expect(page.locator('main[data-view="trace"]')).toBeVisible();
 });
 
-test("a conversation is deleted once somebody means it", async ({ page, open }) => {
+test("conversation is deleted only after confirmation", async ({ page, open }) => {
   await open("#/conversations");
   const { id } = await post<{ id: string }>(page, "/api/v1/conversations", { title: "Not for long" });
   await open(`#/conversations/${id}`);
@@ -148,7 +149,7 @@ test("a conversation is deleted once somebody means it", async ({ page, open }) 
   expect(await get(page, `/api/v1/conversations/${id}`)).toMatchObject({ status: 404 });
 });
 
-test("what is not there is said to be not there", async ({ page, open }) => {
+test("unknown conversation shows a not-found notice", async ({ page, open }) => {
   await open("#/conversations/never-was");
   await expect(page.getByText("Conversation not found.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Try again" })).toHaveCount(0);
@@ -158,33 +159,33 @@ test("what is not there is said to be not there", async ({ page, open }) => {
   await expect(page.getByRole("heading", { level: 1, name: "Conversations" })).toBeVisible();
 });
 
-test("hundreds of conversations come a page at a time, and stay quick", async ({ page, open }) => {
+test("list loads 100 conversations per page", async ({ page, open }) => {
   test.setTimeout(120_000);
   await open("#/conversations");
   await page.evaluate(async () => {
-    for (let at = 0; at < 150; at++)
+    for (let index = 0; index < 150; index++)
       await fetch("/api/v1/conversations", {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ title: `Many ${at} ${"and a long title ".repeat(8)}` }),
+        body: JSON.stringify({ title: `Many ${index} ${"and a long title ".repeat(8)}` }),
       });
   });
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.locator("tbody tr")).toHaveCount(100);
   await page.getByRole("button", { name: "Show more" }).click();
   await expect.poll(() => page.locator("tbody tr").count()).toBeGreaterThan(150);
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
   await page.evaluate(async () => {
     const { items } = (await (await fetch("/api/v1/conversations?limit=300")).json()) as {
       items: { id: string; title?: string }[];
     };
-    for (const one of items.filter((one) => one.title?.startsWith("Many ")))
-      await fetch(`/api/v1/conversations/${one.id}`, { method: "DELETE" });
+    for (const conversation of items.filter((conversation) => conversation.title?.startsWith("Many ")))
+      await fetch(`/api/v1/conversations/${conversation.id}`, { method: "DELETE" });
   });
 });
 
-test("whoever opens one with the keyboard goes on where it is read", async ({ page, open }) => {
+test("conversation opened by keyboard receives the focus", async ({ page, open }) => {
   await open("#/conversations");
   const link = page.getByRole("table").getByRole("link").first();
   await link.focus();
@@ -196,48 +197,48 @@ test("whoever opens one with the keyboard goes on where it is read", async ({ pa
 });
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`one conversation is readable by all, ${scheme}, and on a phone`, async ({ page, open, troubles }) => {
+  test(`conversation is accessible and fits a phone, ${scheme}`, async ({ page, open, browserErrors }) => {
     await page.emulateMedia({ colorScheme: scheme });
     await open("#/conversations/due-dates");
     await page.locator("details.tool summary").first().click();
-    await nothingSerious(page);
+    await expectAccessible(page);
     await page.setViewportSize({ width: 390, height: 844 });
-    expect(await overflow(page)).toBeLessThanOrEqual(0);
-    expect(troubles).toEqual([]);
+    expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
+    expect(browserErrors).toEqual([]);
   });
 }
 
-test.describe("bob", () => {
+test.describe("restricted user", () => {
   test.use({ storageState: { cookies: [], origins: [] } });
-  let served: Served;
+  let server: RunningServer;
   test.beforeAll(async () => {
-    served = await serve(["serve", "--demo"]);
+    server = await startServer(["serve", "--demo"]);
   });
-  test.afterAll(async () => served.stop());
+  test.afterAll(async () => server.stop());
 
-  test("sees his own conversations, talks as himself, and finds nothing of others", async ({ page }) => {
-    await page.goto(served.url);
-    await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
+  test("bob sees only his own conversations and speaks as himself", async ({ page }) => {
+    await page.goto(server.url);
+    await page.getByLabel("Token").fill(createToken(server.workspace, "bob"));
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("navigation", { name: "Views" }).waitFor();
-    await page.goto(`${served.url}/#/conversations`);
-    await settled(page);
+    await page.goto(`${server.url}/#/conversations`);
+    await waitUntilLoaded(page);
     await expect(page.getByRole("link", { name: "The bookshelf" })).toBeVisible();
     await expect(page.getByText("Carol's birthday")).toHaveCount(0);
     await expect(page.getByLabel("Started by")).toHaveCount(0);
     await page.getByRole("link", { name: "The bookshelf" }).click();
     await expect(page.getByText("When is the oak delivered?")).toBeVisible();
     await expect(page.getByRole("button", { name: "Delete …" })).toHaveCount(0);
-    await page.goto(`${served.url}/#/conversations/birthday`);
+    await page.goto(`${server.url}/#/conversations/birthday`);
     await expect(page.getByText("Conversation not found.")).toBeVisible();
-    await page.goto(`${served.url}/#/chat`);
-    await settled(page);
+    await page.goto(`${server.url}/#/chat`);
+    await waitUntilLoaded(page);
     await expect(page.getByText("You speak as yourself (bob), in private: inner trust.")).toBeVisible();
     await expect(page.getByLabel("user")).toHaveCount(0);
     await page.getByRole("textbox", { name: "Message" }).fill("Who am I?");
     await page.keyboard.press("Enter");
     await expect(page.locator("article.answer").last()).toContainText("I take you for bob (trust inner)");
-    await page.goto(`${served.url}/#/chat/birthday`);
+    await page.goto(`${server.url}/#/chat/birthday`);
     await expect(page.getByText("Conversation not found.")).toBeVisible();
     await expect(page.getByRole("textbox", { name: "Message" })).toHaveCount(0);
     await expect(page.getByRole("link", { name: "Details" })).toHaveCount(0);
@@ -245,13 +246,13 @@ test.describe("bob", () => {
     await expect(page.getByRole("textbox", { name: "Message" })).toBeEnabled();
   });
 
-  test("has his own messages; those of others are for the owner", async ({ page }) => {
-    await page.goto(served.url);
-    await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
+  test("bob submits a message and sees only his own", async ({ page }) => {
+    await page.goto(server.url);
+    await page.getByLabel("Token").fill(createToken(server.workspace, "bob"));
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("navigation", { name: "Views" }).waitFor();
-    await page.goto(`${served.url}/#/senders`);
-    await settled(page);
+    await page.goto(`${server.url}/#/senders`);
+    await waitUntilLoaded(page);
     await expect(page.getByText("Only the owner sees all senders")).toBeVisible();
     await expect(page.getByRole("alert")).toHaveCount(0);
     await expect(page.getByText("No messages yet")).toBeVisible();
@@ -263,45 +264,43 @@ test.describe("bob", () => {
     await expect(page.getByText("A word from bob.").first()).toBeVisible();
   });
 
-  test("reads a placeholder where something was said above his trust", async ({ page }) => {
-    await page.goto(served.link);
+  test("messages above bob's trust are withheld", async ({ page }) => {
+    await page.goto(server.link);
     await page.getByRole("navigation", { name: "Views" }).waitFor();
-    await page.goto(`${served.url}/#/chat/bookshelf`);
-    await settled(page);
+    await page.goto(`${server.url}/#/chat/bookshelf`);
+    await waitUntilLoaded(page);
     await page.getByRole("textbox", { name: "Message" }).fill("!say A secret of the owner's.");
     await page.keyboard.press("Enter");
     await expect(page.locator("article.answer").last()).toContainText("A secret of the owner's.");
     await expect(page.locator("article.answer").last()).toHaveAttribute("aria-busy", "false");
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
+    await page.getByLabel("Token").fill(createToken(server.workspace, "bob"));
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("navigation", { name: "Views" }).waitFor();
     await expect(page.getByText("inner trust", { exact: true })).toBeVisible();
-    for (const place of ["chat", "conversations"]) {
-      await page.goto(`${served.url}/#/${place}/bookshelf`);
-      await settled(page);
+    for (const view of ["chat", "conversations"]) {
+      await page.goto(`${server.url}/#/${view}/bookshelf`);
+      await waitUntilLoaded(page);
       await expect(page.getByText("Message withheld: it requires more trust than you have.").first()).toBeVisible();
       await expect(page.getByText("A secret of the owner's.")).toHaveCount(0);
     }
   });
 });
 
-test.describe("many conversations", () => {
-  let served: Own;
+test.describe("600 conversations", () => {
+  let server: DemoServer;
   test.beforeAll(async ({ browser }) => {
-    served = await ownDemo(browser);
+    server = await startDemoServer(browser);
   });
-  test.afterAll(async () => served.stop());
+  test.afterAll(async () => server.stop());
 
-  test("an old one keeps its name, is found among six hundred by the keyboard, and going back keeps the place", async ({
-    page,
-  }) => {
-    await served.enter(page.context());
-    await page.goto(`${served.url}/#/prompt`);
-    await settled(page);
-    await many(page, 600);
-    await page.goto(`${served.url}/#/prompt?conversation=workshop`);
-    await settled(page);
+  test("old conversations are found by name; back restores scroll position", async ({ page }) => {
+    await server.signInOwner(page.context());
+    await page.goto(`${server.url}/#/prompt`);
+    await waitUntilLoaded(page);
+    await createConversations(page, 600);
+    await page.goto(`${server.url}/#/prompt?conversation=workshop`);
+    await waitUntilLoaded(page);
     const field = page.getByRole("combobox", { name: "Conversation" });
     await expect(field).toHaveValue("At the bench");
     await field.click();
@@ -312,55 +311,55 @@ test.describe("many conversations", () => {
     await field.press("Enter");
     await expect(page).toHaveURL(/conversation=van/);
     await expect(field).toHaveValue("Papers of the van");
-    await page.goto(`${served.url}/#/conversations`);
-    await settled(page);
+    await page.goto(`${server.url}/#/conversations`);
+    await waitUntilLoaded(page);
     await page.getByRole("button", { name: "Show more" }).click();
-    const far = page.getByRole("link", { name: /^Number 4[0-9][0-9]$/ }).last();
-    await far.scrollIntoViewIfNeeded();
-    const [name, depth] = [await far.innerText(), await page.evaluate(() => scrollY)];
-    expect(depth).toBeGreaterThan(2000);
-    await far.click();
+    const distantLink = page.getByRole("link", { name: /^Number 4[0-9][0-9]$/ }).last();
+    await distantLink.scrollIntoViewIfNeeded();
+    const [name, scrollTop] = [await distantLink.innerText(), await page.evaluate(() => scrollY)];
+    expect(scrollTop).toBeGreaterThan(2000);
+    await distantLink.click();
     await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
-    await settled(page);
+    await waitUntilLoaded(page);
     await page.goBack();
     await expect(page.getByRole("link", { name, exact: true })).toBeInViewport();
-    expect(Math.abs((await page.evaluate(() => scrollY)) - depth)).toBeLessThan(50);
+    expect(Math.abs((await page.evaluate(() => scrollY)) - scrollTop)).toBeLessThan(50);
     await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Senders" }).click();
     await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Conversations" }).click();
-    await settled(page);
+    await waitUntilLoaded(page);
     expect(await page.evaluate(() => scrollY)).toBe(0);
-    await page.goto(`${served.url}/#/costs?by=session`);
-    await settled(page);
-    const spent = page.getByRole("table", { name: "Spending by conversation" });
-    await spent.getByTitle("workshop").scrollIntoViewIfNeeded();
-    await expect(spent.getByTitle("workshop")).toHaveText("At the bench");
-    await expect(spent).toContainText("Inbox messages");
+    await page.goto(`${server.url}/#/costs?by=session`);
+    await waitUntilLoaded(page);
+    const spendingTable = page.getByRole("table", { name: "Spending by conversation" });
+    await spendingTable.getByTitle("workshop").scrollIntoViewIfNeeded();
+    await expect(spendingTable.getByTitle("workshop")).toHaveText("At the bench");
+    await expect(spendingTable).toContainText("Inbox messages");
   });
 });
 
-/** Creates conversations, ten at a time. */
-async function many(page: Page, count: number): Promise<void> {
+/** Creates conversations, ten in parallel. */
+async function createConversations(page: Page, count: number): Promise<void> {
   await page.evaluate(async (count) => {
-    for (let at = 0; at < count; at += 10)
+    for (let index = 0; index < count; index += 10)
       await Promise.all(
-        Array.from({ length: 10 }, (_, one) =>
+        Array.from({ length: 10 }, (_, offset) =>
           fetch("/api/v1/conversations", {
             method: "POST",
             headers: { "content-type": "application/json" },
-            body: JSON.stringify({ title: `Number ${at + one}` }),
+            body: JSON.stringify({ title: `Number ${index + offset}` }),
           }),
         ),
       );
   }, count);
 }
 
-test("letters in the inbox have the same name everywhere", async ({ page, open }) => {
+test("inbox conversation has the same name across views", async ({ page, open }) => {
   await open("#/conversations");
   const inbox = page.getByRole("link", { name: "Inbox messages" });
   const id = decodeURIComponent((await inbox.first().getAttribute("href"))?.split("/").at(-1) ?? "");
   expect(id).toMatch(/^inbox-/);
-  for (const place of [`#/trace?conversation=${id}`, `#/prompt?conversation=${id}`]) {
-    await open(place);
+  for (const hash of [`#/trace?conversation=${id}`, `#/prompt?conversation=${id}`]) {
+    await open(hash);
     await expect(page.getByRole("combobox", { name: "conversation" })).toHaveValue("Inbox messages");
   }
   await open(`#/trace?conversation=${id}`);

@@ -1,26 +1,27 @@
 // The costs view: spending, cache misses and the simulation.
 import type { Page } from "@playwright/test";
-import { pick, tabTo } from "./keys";
-import { nothingSerious, type Own, ownDemo, ownFresh, signIn } from "./own";
-import { expect, overflow, settled, test } from "./page";
-import type { Served } from "./server";
+import { expectAccessible } from "./accessibility";
+import { expect, horizontalOverflow, test, waitUntilLoaded } from "./fixtures";
+import { type DemoServer, signIn, startDemoServer, startEmptyServer } from "./isolated_server";
+import { selectByTyping, tabTo } from "./keyboard";
+import type { RunningServer } from "./server";
 
-let served: Own;
+let server: DemoServer;
 test.beforeAll(async ({ browser }) => {
-  served = await ownDemo(browser);
+  server = await startDemoServer(browser);
 });
-test.afterAll(() => served.stop());
-test.beforeEach(({ context }) => served.enter(context));
+test.afterAll(() => server.stop());
+test.beforeEach(({ context }) => server.signInOwner(context));
 
-async function at(page: Page, place = "", from: Served = served): Promise<void> {
-  await page.goto(`${from.url}/#/costs${place}`);
-  await settled(page);
+async function openCosts(page: Page, query = "", target: RunningServer = server): Promise<void> {
+  await page.goto(`${target.url}/#/costs${query}`);
+  await waitUntilLoaded(page);
 }
 
 const amount = (text: string) => Number(text.replace(/[^\d.]/g, ""));
 
-test("whatever it is told apart by, the rows add up to the total", async ({ page, troubles }) => {
-  await at(page);
+test("rows add up to the total in every grouping", async ({ page, browserErrors }) => {
+  await openCosts(page);
   const totals: number[] = [];
   for (const by of ["day", "model", "user", "conversation", "agent"]) {
     await page.getByRole("tab", { name: `by ${by}` }).click();
@@ -35,52 +36,56 @@ test("whatever it is told apart by, the rows add up to the total", async ({ page
       by,
     ).toBeCloseTo(total, 2);
     expect(
-      turns.reduce((sum, one) => sum + one, 0),
+      turns.reduce((sum, count) => sum + count, 0),
       by,
     ).toBeGreaterThanOrEqual(amount(await table.locator("tfoot td:nth-child(2)").innerText()));
     totals.push(total);
   }
   expect(new Set(totals).size).toBe(1);
-  const told = await page.evaluate(async () => (await (await fetch("/api/v1/costs")).json()).total.cost_usd as number);
-  expect(totals[0]).toBeCloseTo(told, 2);
-  expect(troubles).toEqual([]);
+  const reportedCost = await page.evaluate(
+    async () => (await (await fetch("/api/v1/costs")).json()).total.cost_usd as number,
+  );
+  expect(totals[0]).toBeCloseTo(reportedCost, 2);
+  expect(browserErrors).toEqual([]);
 });
 
-test("charts have a name, follow light and dark, and fit the window", async ({ page, troubles }) => {
+test("charts have names, follow the theme and fit the window", async ({ page, browserErrors }) => {
   await page.emulateMedia({ colorScheme: "light" });
-  await at(page);
+  await openCosts(page);
   const chart = page.getByRole("img", { name: /^Spending per day/ });
   await expect(chart.locator("canvas")).toBeVisible();
   await expect(page.getByRole("img", { name: /^Read from the cache/ })).toBeVisible();
-  const picture = () => chart.locator("canvas").evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
-  const light = await picture();
+  const chartImage = () => chart.locator("canvas").evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
+  const lightImage = await chartImage();
   await page.getByLabel("Theme").selectOption("dark");
-  await expect.poll(picture).not.toBe(light);
+  await expect.poll(chartImage).not.toBe(lightImage);
   await page.getByLabel("Theme").selectOption("auto");
   await page.setViewportSize({ width: 390, height: 844 });
   await expect
-    .poll(() => chart.evaluate((one) => (one.querySelector(".uplot")?.clientWidth ?? 999) <= one.clientWidth))
+    .poll(() =>
+      chart.evaluate((element) => (element.querySelector(".uplot")?.clientWidth ?? 999) <= element.clientWidth),
+    )
     .toBe(true);
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
-  expect(troubles).toEqual([]);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
+  expect(browserErrors).toEqual([]);
 });
 
-test("today, seven days and thirty are one click apart, and stay in the address", async ({ page }) => {
-  await at(page);
+test("time range buttons update the view and the URL", async ({ page }) => {
+  await openCosts(page);
   await page.getByRole("button", { name: "today" }).click();
-  await settled(page);
+  await waitUntilLoaded(page);
   expect(page.url()).toContain("span=today");
   await expect(page.getByRole("img", { name: /^Spending, call by call/ })).toBeVisible();
   await page.getByText(/answered calls as a table/).click();
   const first = page.locator(".calls-table tbody tr").first();
   await expect(first.getByRole("link")).toHaveAttribute("href", /#\/trace\/t-/);
   await page.getByRole("button", { name: "30 days" }).click();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.getByText("spent, in 30 days")).toBeVisible();
 });
 
-test("the diagnosis names cause, place, money and what to do, and leads to the trace", async ({ page }) => {
-  await at(page);
+test("cache misses show cause, position, cost, advice and trace link", async ({ page }) => {
+  await openCosts(page);
   const misses = page.getByRole("region", { name: "Cache misses" });
   const model = misses.getByRole("listitem").filter({ hasText: "The model changed" });
   await expect(model).toContainText("offline/demo-large");
@@ -91,61 +96,58 @@ test("the diagnosis names cause, place, money and what to do, and leads to the t
   await expect(misses.getByText("The history was compacted", { exact: true })).toBeVisible();
   await expect(misses.getByText("Trust changed", { exact: true })).toBeVisible();
   await model.getByRole("link", { name: "Trace" }).click();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Papers of the van");
   await expect(page.getByText("Cache miss")).toBeVisible();
 });
 
-test("one conversation's cache can be looked at alone", async ({ page }) => {
-  await at(page);
+test("cache section can be limited to one conversation", async ({ page }) => {
+  await openCosts(page);
   const list = page.getByRole("region", { name: "By conversation" });
-  // Names are loaded once they are visible.
+  // Names are loaded when their rows become visible.
   await list.scrollIntoViewIfNeeded();
   await list.getByRole("link", { name: "Carol's birthday" }).click();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.getByRole("heading", { name: /Cache of “Carol.s birthday”/ })).toBeVisible();
   await expect(page.getByRole("region", { name: "Cache misses" }).getByRole("listitem")).toHaveCount(1);
   await page.getByRole("link", { name: "Show all conversations" }).click();
   await expect(page.getByRole("heading", { name: "Cache", exact: true })).toBeVisible();
 });
 
-test("simulate says what the current blueprint would cost, and works it out anew for another choice", async ({
-  page,
-  troubles,
-}) => {
-  await at(page);
-  const part = page.getByRole("region", { name: "Cost simulation" });
-  await expect(part).toContainText(/The next best method, .* costs [\d.]+ times as much as freezing the prompt/);
-  const ways = part.getByRole("table", { name: "Methods to send the same prompt" });
-  await expect(ways.getByRole("row", { name: /freeze, then append/ })).toContainText("1.00 ×");
-  const before = await ways.locator("td.cost").first().innerText();
-  await part.getByLabel("turns", { exact: true }).fill("10");
-  await expect(part).toContainText("10 turns");
-  await expect.poll(() => ways.locator("td.cost").first().innerText()).not.toBe(before);
-  await part.getByLabel("agent").selectOption("keeper");
-  await expect(part).toContainText("keeper (blueprint sovereign");
-  await part.getByText("Assumptions").click();
-  await expect(part.getByText(/Tokens are counted by/)).toBeVisible();
-  await part.getByLabel("turns", { exact: true }).fill("0");
-  await expect(part).toContainText("Enter 1 to 100,000 turns");
-  expect(troubles).toEqual([]);
+test("cost simulation updates when its inputs change", async ({ page, browserErrors }) => {
+  await openCosts(page);
+  const simulation = page.getByRole("region", { name: "Cost simulation" });
+  await expect(simulation).toContainText(/The next best method, .* costs [\d.]+ times as much as freezing the prompt/);
+  const methods = simulation.getByRole("table", { name: "Methods to send the same prompt" });
+  await expect(methods.getByRole("row", { name: /freeze, then append/ })).toContainText("1.00 ×");
+  const before = await methods.locator("td.cost").first().innerText();
+  await simulation.getByLabel("turns", { exact: true }).fill("10");
+  await expect(simulation).toContainText("10 turns");
+  await expect.poll(() => methods.locator("td.cost").first().innerText()).not.toBe(before);
+  await simulation.getByLabel("agent").selectOption("keeper");
+  await expect(simulation).toContainText("keeper (blueprint sovereign");
+  await simulation.getByText("Assumptions").click();
+  await expect(simulation.getByText(/Tokens are counted by/)).toBeVisible();
+  await simulation.getByLabel("turns", { exact: true }).fill("0");
+  await expect(simulation).toContainText("Enter 1 to 100,000 turns");
+  expect(browserErrors).toEqual([]);
 });
 
-test("budgets say how far they are, in words", async ({ page }) => {
-  await at(page);
+test("budget shows the amount spent, its limit and a warning", async ({ page }) => {
+  await openCosts(page);
   const carol = page.getByRole("region", { name: "Budgets" }).getByRole("listitem").filter({ hasText: "carol" });
   await expect(carol).toContainText(/\$0\.\d+ of \$0\.100 spent, [\d.]+ %/);
   await expect(carol).toContainText("warn");
 });
 
-test("budgets that can't be asked for are told of, and tried again", async ({ page }) => {
+test("failed budget request shows an error and can be retried", async ({ page }) => {
   await page.route("**/api/v1/status", (route) =>
     route.fulfill({
       status: 429,
       json: { code: "too_many", detail: "too many questions at once", help: "wait a moment" },
     }),
   );
-  await at(page);
+  await openCosts(page);
   const budgets = page.getByRole("region", { name: "Budgets" });
   await expect(budgets.getByRole("alert")).toContainText("Too many questions at once.");
   await page.unroute("**/api/v1/status");
@@ -154,19 +156,17 @@ test("budgets that can't be asked for are told of, and tried again", async ({ pa
   await expect(budgets.getByRole("alert")).toHaveCount(0);
 });
 
-test("by the keyboard alone: the time, what is summed up, a conversation's cache, a trace, and another bill", async ({
-  page,
-}) => {
-  await at(page);
+test("costs view works with the keyboard alone", async ({ page }) => {
+  await openCosts(page);
   await tabTo(page, page.getByText("Skip to content"));
   await page.keyboard.press("Enter");
   await tabTo(page, page.getByRole("button", { name: "today" }));
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/span=today/);
   await expect(page.getByRole("button", { name: "today" })).toHaveAttribute("aria-pressed", "true");
-  await settled(page);
-  const calls = page.getByText(/answered calls as a table/);
-  await tabTo(page, calls);
+  await waitUntilLoaded(page);
+  const callsToggle = page.getByText(/answered calls as a table/);
+  await tabTo(page, callsToggle);
   await page.keyboard.press("Enter");
   await expect(page.locator(".calls-table tbody tr").first()).toBeVisible();
   await page.keyboard.press("Enter");
@@ -179,18 +179,18 @@ test("by the keyboard alone: the time, what is summed up, a conversation's cache
   await tabTo(page, cached);
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: /Cache of “Carol.s birthday”/ })).toBeVisible();
-  await settled(page);
-  const bill = page.getByRole("region", { name: "Cost simulation" });
-  await tabTo(page, bill.getByLabel("agent"));
-  await pick(page, "keeper");
-  await expect(bill).toContainText("keeper (blueprint sovereign");
-  await tabTo(page, bill.getByLabel("turns", { exact: true }));
+  await waitUntilLoaded(page);
+  const simulation = page.getByRole("region", { name: "Cost simulation" });
+  await tabTo(page, simulation.getByLabel("agent"));
+  await selectByTyping(page, "keeper");
+  await expect(simulation).toContainText("keeper (blueprint sovereign");
+  await tabTo(page, simulation.getByLabel("turns", { exact: true }));
   await page.keyboard.type("10");
-  await expect(bill).toContainText("10 turns");
-  await settled(page);
-  await tabTo(page, bill.getByText("Assumptions"));
+  await expect(simulation).toContainText("10 turns");
+  await waitUntilLoaded(page);
+  await tabTo(page, simulation.getByText("Assumptions"));
   await page.keyboard.press("Enter");
-  await expect(bill.getByText(/Tokens are counted by/)).toBeVisible();
+  await expect(simulation.getByText(/Tokens are counted by/)).toBeVisible();
   const miss = page.getByRole("region", { name: "Cache misses" }).getByRole("link", { name: "Trace" });
   await tabTo(page, miss, "Shift+Tab");
   await page.keyboard.press("Enter");
@@ -198,17 +198,17 @@ test("by the keyboard alone: the time, what is summed up, a conversation's cache
 });
 
 for (const scheme of ["light", "dark"] as const)
-  test(`all of it reads well in the ${scheme}, at a desk and on a phone`, async ({ page, troubles }) => {
+  test(`costs view is accessible on desktop and phone, ${scheme}`, async ({ page, browserErrors }) => {
     await page.emulateMedia({ colorScheme: scheme });
-    await at(page, "?span=today&by=session");
-    await nothingSerious(page);
+    await openCosts(page, "?span=today&by=session");
+    await expectAccessible(page);
     await page.setViewportSize({ width: 390, height: 844 });
-    await nothingSerious(page);
-    expect(await overflow(page)).toBeLessThanOrEqual(0);
-    expect(troubles).toEqual([]);
+    await expectAccessible(page);
+    expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
+    expect(browserErrors).toEqual([]);
   });
 
-test("a thousand conversations and misses are no burden", async ({ page }) => {
+test("1,000 conversations are listed; cache misses load in steps", async ({ page }) => {
   await page.route("**/api/v1/costs?**", async (route) => {
     const sum = {
       turns: 1,
@@ -221,9 +221,9 @@ test("a thousand conversations and misses are no burden", async ({ page }) => {
       cost_usd: 0.001,
       cost_usd_per_turn: 0.001,
     };
-    const rows = Array.from({ length: 1000 }, (_, at) => ({
+    const rows = Array.from({ length: 1000 }, (_, index) => ({
       ...sum,
-      key: `conversation-with-a-name-that-goes-on-and-on-and-on-and-on-${at}`,
+      key: `conversation-with-a-name-that-goes-on-and-on-and-on-and-on-${index}`,
     }));
     await route.fulfill({
       json: {
@@ -237,9 +237,9 @@ test("a thousand conversations and misses are no burden", async ({ page }) => {
     });
   });
   await page.route("**/api/v1/cache?**", async (route) => {
-    const misses = Array.from({ length: 1000 }, (_, at) => ({
-      at: new Date(at * 1000).toISOString(),
-      turn: at,
+    const misses = Array.from({ length: 1000 }, (_, index) => ({
+      at: new Date(index * 1000).toISOString(),
+      turn: index,
       cause: "clock",
       tokens_rewritten: 5,
       tokens_read: 1,
@@ -255,7 +255,7 @@ test("a thousand conversations and misses are no burden", async ({ page }) => {
       },
     });
   });
-  await at(page, "?by=session");
+  await openCosts(page, "?by=session");
   await expect(page.getByRole("table", { name: "Spending by conversation" }).locator("tbody tr")).toHaveCount(1000);
   await expect(page.getByText("not reported").first()).toBeVisible();
   const misses = page.getByRole("region", { name: "Cache misses" });
@@ -263,36 +263,36 @@ test("a thousand conversations and misses are no burden", async ({ page }) => {
   await misses.getByRole("button", { name: /Show more/ }).click();
   await expect(misses.getByRole("listitem")).toHaveCount(120);
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
 });
 
-test("bob sees what he spent himself, and the cache of a conversation of his", async ({ page, troubles }) => {
-  await signIn(page, served, "bob", ["chat", "observe"]);
-  troubles.length = 0;
-  await at(page);
+test("bob sees only his own spending and cache", async ({ page, browserErrors }) => {
+  await signIn(page, server, "bob", ["chat", "observe"]);
+  browserErrors.length = 0;
+  await openCosts(page);
   await expect(page.getByText("you spent, in 7 days")).toBeVisible();
   await expect(page.getByText(/Only the owner can simulate/)).toBeVisible();
   await page.getByRole("link", { name: "The bookshelf" }).click();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.getByRole("heading", { name: /Cache of “The bookshelf”/ })).toBeVisible();
   await expect(page.locator("main")).not.toContainText("birthday");
   await expect(page.getByRole("alert")).toHaveCount(0);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("where nothing was spent yet, it says what to do", async ({ page, troubles }) => {
-  const fresh = await ownFresh();
+test("empty workspace shows empty states and the cost simulation", async ({ page, browserErrors }) => {
+  const emptyServer = await startEmptyServer();
   try {
-    await signIn(page, fresh, "alice", ["chat", "observe", "admin"]);
-    troubles.length = 0;
-    await at(page, "", fresh);
+    await signIn(page, emptyServer, "alice", ["chat", "observe", "admin"]);
+    browserErrors.length = 0;
+    await openCosts(page, "", emptyServer);
     await expect(page.getByText("No model calls in the last 7 days.")).toBeVisible();
     await expect(page.getByText("No budgets.")).toBeVisible();
     await expect(page.getByText("No calls yet.")).toBeVisible();
     await expect(page.getByRole("region", { name: "Cost simulation" }).getByRole("table").first()).toBeVisible();
-    await nothingSerious(page);
-    expect(troubles).toEqual([]);
+    await expectAccessible(page);
+    expect(browserErrors).toEqual([]);
   } finally {
-    await fresh.stop();
+    await emptyServer.stop();
   }
 });

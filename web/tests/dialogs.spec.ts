@@ -1,39 +1,36 @@
-// Dialogs: accidental clicks do not close them, and they show current data.
+// Dialogs: when clicks and Escape close them, and when not.
 import type { Page } from "@playwright/test";
-import { expect, test } from "./page";
-import { answered, say } from "./talk";
+import { sendMessage, waitForAnswer } from "./chat_helpers";
+import { expect, test } from "./fixtures";
 
 /** A point outside the dialog. */
-const BESIDE = { x: 5, y: 5 };
+const OUTSIDE = { x: 5, y: 5 };
 
-async function asking(page: Page) {
+async function openTestMessageDialog(page: Page) {
   await page.getByRole("button", { name: "Submit a test message" }).click();
   return page.getByRole("dialog");
 }
 
-test("selecting text and letting go beside the dialog does not close it; a click beside it does", async ({
-  page,
-  open,
-}) => {
+test("dialog closes on an outside click, not on text selection", async ({ page, open }) => {
   await open("#/senders");
-  const dialog = await asking(page);
+  const dialog = await openTestMessageDialog(page);
   const field = dialog.getByRole("textbox").last();
   await field.fill("a letter that took a while");
   const box = await field.boundingBox();
   await page.mouse.move((box?.x ?? 0) + 40, (box?.y ?? 0) + 10);
   await page.mouse.down();
-  await page.mouse.move(BESIDE.x, BESIDE.y, { steps: 4 });
+  await page.mouse.move(OUTSIDE.x, OUTSIDE.y, { steps: 4 });
   await page.mouse.up();
   await expect(dialog).toBeVisible();
   await expect(field).toHaveValue("a letter that took a while");
-  await page.mouse.click(BESIDE.x, BESIDE.y);
+  await page.mouse.click(OUTSIDE.x, OUTSIDE.y);
   await expect(dialog).toHaveCount(0);
 });
 
-test("Escape, however often, does not close a dialog whose work is under way", async ({ page, open }) => {
+test("Escape does not close a dialog while its request runs", async ({ page, open }) => {
   await open("#/chat");
-  await say(page, "Remember the figs.");
-  await answered(page);
+  await sendMessage(page, "Remember the figs.");
+  await waitForAnswer(page);
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;

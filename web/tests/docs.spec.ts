@@ -1,7 +1,7 @@
 // The API reference at /docs.
-import { expect, test } from "./page";
+import { expect, test } from "./fixtures";
 
-test("whoever is signed in reads every route without a token, finds one and tries it", async ({ page, troubles }) => {
+test("signed-in user finds a route and sends it without a token", async ({ page, browserErrors }) => {
   await page.goto(`${process.env.FOREWORD_PAGE}/docs`);
   await expect(page.getByText(/\d+ routes, version/)).toBeVisible();
   await expect(page.getByLabel("Token", { exact: true })).toBeHidden();
@@ -10,13 +10,13 @@ test("whoever is signed in reads every route without a token, finds one and trie
   await page.getByRole("button", { name: "Send" }).first().click();
   // The response, not the example in the document, which names all fields.
   await expect(page.getByText(/^\{\s*"status": "ok"\s*\}$/)).toBeVisible();
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test.describe("a stranger", () => {
+test.describe("signed-out user", () => {
   test.use({ storageState: { cookies: [], origins: [] } });
 
-  test("is asked for a token, which a tab keeps and forgets", async ({ page }) => {
+  test("API reference asks for a token and rejects invalid ones", async ({ page }) => {
     await page.goto(`${process.env.FOREWORD_PAGE}/docs`);
     await expect(page.getByText("Paste a token")).toBeVisible();
     await expect(page.getByLabel("Find", { exact: true })).toBeHidden();

@@ -1,22 +1,23 @@
-// The layers view: locked layers, editing, and rolling back. Uses its own demo server, because it changes layers.
+// The layers view: locked layers, editing, and rollback. Uses its own demo server, because it changes layers.
 import type { Page } from "@playwright/test";
-import { nothingSerious, type Own, ownDemo, signIn } from "./own";
-import { expect, overflow, settled, test } from "./page";
+import { expectAccessible } from "./accessibility";
+import { expect, horizontalOverflow, test, waitUntilLoaded } from "./fixtures";
+import { type DemoServer, signIn, startDemoServer } from "./isolated_server";
 
-let served: Own;
+let server: DemoServer;
 test.beforeAll(async ({ browser }) => {
-  served = await ownDemo(browser);
+  server = await startDemoServer(browser);
 });
-test.afterAll(() => served.stop());
-test.beforeEach(({ context }) => served.enter(context));
+test.afterAll(() => server.stop());
+test.beforeEach(({ context }) => server.signInOwner(context));
 
-async function at(page: Page, place: string): Promise<void> {
-  await page.goto(`${served.url}/#/layers${place}`);
-  await settled(page);
+async function openLayers(page: Page, path: string): Promise<void> {
+  await page.goto(`${server.url}/#/layers${path}`);
+  await waitUntilLoaded(page);
 }
 
-/** Saves as the page does, but as another user. */
-async function elsewhere(page: Page, id: string, text: string): Promise<void> {
+/** Saves through the API, so that the editor does not know the new version. */
+async function saveThroughApi(page: Page, id: string, text: string): Promise<void> {
   const status = await page.evaluate(
     async ([id, text]) => {
       const headers = { "content-type": "application/json" };
@@ -37,8 +38,8 @@ const detail = (page: Page, id: string) => page.getByRole("region", { name: `Lay
 const editor = (page: Page, id: string) => page.getByRole("textbox", { name: `Text of layer ${id}` });
 const rows = (page: Page) => page.getByRole("list", { name: /Layers of keeper/ }).getByRole("listitem");
 
-test("locked layers and others are told apart, in order, with who wrote them", async ({ page, troubles }) => {
-  await at(page, "");
+test("list shows layers in order with lock, size and author", async ({ page, browserErrors }) => {
+  await openLayers(page, "");
   await expect(page.getByLabel("Agent")).toHaveValue("keeper");
   await expect(rows(page)).toHaveCount(11);
   await expect(rows(page).nth(1)).toContainText(/Constitution\s*locked/);
@@ -47,11 +48,11 @@ test("locked layers and others are told apart, in order, with who wrote them", a
   await expect(rows(page).nth(8)).toContainText("keeper (agent)");
   await expect(rows(page).nth(10)).toContainText("made each turn");
   await expect(page.getByText(/of 8,000 characters used/)).toBeVisible();
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("a locked layer can be read, and has no way to edit it", async ({ page }) => {
-  await at(page, "");
+test("locked layer is readable but not editable", async ({ page }) => {
+  await openLayers(page, "");
   await rows(page).nth(1).getByRole("link").click();
   await expect(detail(page, "1").getByRole("heading", { name: /Constitution/ })).toBeVisible();
   await expect(detail(page, "1").getByRole("region", { name: "Text of the layer" })).toContainText("Layer 1");
@@ -60,21 +61,18 @@ test("a locked layer can be read, and has no way to edit it", async ({ page }) =
   await expect(page.getByRole("tab", { name: "History" })).toHaveCount(0);
 });
 
-test("the room that is left counts down while one types, and what is stored is a version with a reason", async ({
-  page,
-  troubles,
-}) => {
-  await at(page, "/9?agent=keeper");
+test("remaining characters update while typing; saving stores version and reason", async ({ page, browserErrors }) => {
+  await openLayers(page, "/9?agent=keeper");
   await page.getByRole("button", { name: "Edit" }).click();
-  const room = page.getByRole("group", { name: "Remaining characters" });
-  const left = async () =>
-    Number(/This layer: ([\d,]+) left/.exec((await room.textContent()) ?? "")?.[1]?.replaceAll(",", ""));
-  const before = await left();
+  const remaining = page.getByRole("group", { name: "Remaining characters" });
+  const charactersLeft = async () =>
+    Number(/This layer: ([\d,]+) left/.exec((await remaining.textContent()) ?? "")?.[1]?.replaceAll(",", ""));
+  const before = await charactersLeft();
   await editor(page, "9").click();
   await page.keyboard.press("Control+End");
   await page.keyboard.type(" Twelve more.");
-  await expect.poll(left).toBe(before - 13);
-  await expect(room).toContainText(/All layers: [\d,]+ left of 8,000/);
+  await expect.poll(charactersLeft).toBe(before - 13);
+  await expect(remaining).toContainText(/All layers: [\d,]+ left of 8,000/);
   await expect(page.getByText("Takes effect with the next epoch")).toBeVisible();
   await page.getByLabel(/Why\?/).fill("thirteen, in fact");
   await page.getByRole("button", { name: "Save" }).click();
@@ -83,19 +81,20 @@ test("the room that is left counts down while one types, and what is stored is a
   await expect(detail(page, "9")).toContainText("“thirteen, in fact”");
   await expect(detail(page, "9").getByRole("region", { name: "Text of the layer" })).toContainText("Twelve more.");
   await expect(rows(page).nth(9)).toContainText("version 2");
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("Save is in sight while one edits, and a difference is shown whole", async ({ page }) => {
+test("Save button stays visible and the diff is not cut off", async ({ page }) => {
   await page.setViewportSize({ width: 1280, height: 860 });
-  await at(page, "/6?agent=keeper");
+  await openLayers(page, "/6?agent=keeper");
   await page.getByRole("button", { name: "Edit", exact: true }).click();
   await expect(page.getByRole("button", { name: "Save" })).toBeInViewport({ ratio: 1 });
-  await at(page, "/6?agent=keeper&show=history");
-  const cut = () => page.locator(".diff .editor").evaluate((one) => one.scrollHeight - one.clientHeight);
-  await expect.poll(cut).toBeLessThanOrEqual(1);
+  await openLayers(page, "/6?agent=keeper&show=history");
+  const hiddenHeight = () =>
+    page.locator(".diff .editor").evaluate((element) => element.scrollHeight - element.clientHeight);
+  await expect.poll(hiddenHeight).toBeLessThanOrEqual(1);
   const pane = page.getByRole("region", { name: "Layer 6" });
-  expect(await pane.evaluate((one) => one.scrollHeight - one.clientHeight)).toBeLessThanOrEqual(1);
+  expect(await pane.evaluate((element) => element.scrollHeight - element.clientHeight)).toBeLessThanOrEqual(1);
   await page.setViewportSize({ width: 390, height: 844 });
   const [before, after] = await Promise.all([
     page.locator(".diff .before").boundingBox(),
@@ -105,8 +104,8 @@ test("Save is in sight while one edits, and a difference is shown whole", async 
   expect((after?.x ?? 0) - (before?.x ?? 0)).toBeLessThan(150);
 });
 
-test("a text that is too long says by how much, and the server says why", async ({ page }) => {
-  await at(page, "/7?agent=keeper");
+test("overlong text shows its excess and the server error", async ({ page }) => {
+  await openLayers(page, "/7?agent=keeper");
   await page.getByRole("button", { name: "Edit" }).click();
   await editor(page, "7").click();
   await page.keyboard.press("Control+A");
@@ -123,14 +122,14 @@ test("a text that is too long says by how much, and the server says why", async 
   await expect(page.getByRole("button", { name: "Edit" })).toBeVisible();
 });
 
-test("unsaved words survive a reload, and can be discarded", async ({ page }) => {
-  await at(page, "/8?agent=keeper");
+test("unsaved draft survives a reload and can be discarded", async ({ page }) => {
+  await openLayers(page, "/8?agent=keeper");
   await page.getByRole("button", { name: "Edit" }).click();
   await editor(page, "8").click();
   await page.keyboard.press("Control+End");
   await page.keyboard.type(" Not saved yet.");
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.getByText("Restored your unsaved draft")).toBeVisible();
   await expect(editor(page, "8")).toContainText("Not saved yet.");
   await page.getByRole("button", { name: "Discard" }).click();
@@ -140,12 +139,12 @@ test("unsaved words survive a reload, and can be discarded", async ({ page }) =>
   await expect(editor(page, "8")).toContainText("Not saved yet.");
   await page.getByRole("button", { name: "Discard" }).click();
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(detail(page, "8")).not.toContainText("Not saved yet.");
 });
 
-test("what is typed while a layer is being saved is kept, and goes on from what was saved", async ({ page }) => {
-  await at(page, "/9?agent=keeper");
+test("text typed during a save is kept as a draft", async ({ page }) => {
+  await openLayers(page, "/9?agent=keeper");
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -171,7 +170,7 @@ test("what is typed while a layer is being saved is kept, and goes on from what 
   await expect(page.getByText(/since you started editing/)).toHaveCount(0);
   await expect(page.getByLabel(/Why\?/)).toHaveValue("");
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(editor(page, "9")).toHaveText("Saved words. Typed meanwhile.");
   await page.keyboard.press("Control+s");
   await expect(detail(page, "9").getByRole("region", { name: "Text of the layer" })).toHaveText(
@@ -179,8 +178,8 @@ test("what is typed while a layer is being saved is kept, and goes on from what 
   );
 });
 
-test("a server that is away for a moment does not take the editor away", async ({ page }) => {
-  await at(page, "/8?agent=keeper");
+test("short server outage does not close the editor", async ({ page }) => {
+  await openLayers(page, "/8?agent=keeper");
   await page.getByRole("button", { name: "Edit" }).click();
   await editor(page, "8").click();
   await page.keyboard.press("Control+End");
@@ -198,13 +197,13 @@ test("a server that is away for a moment does not take the editor away", async (
   await expect(page.getByText("The server is unreachable.")).toHaveCount(0, { timeout: 15_000 });
 });
 
-test("somebody was faster: theirs and mine side by side, and mine is kept", async ({ page }) => {
-  await at(page, "/8?agent=keeper");
+test("edit conflict shows both texts and keeps the draft", async ({ page }) => {
+  await openLayers(page, "/8?agent=keeper");
   await page.getByRole("button", { name: "Edit" }).click();
   await editor(page, "8").click();
   await page.keyboard.press("Control+A");
   await page.keyboard.type("Mine.");
-  await elsewhere(page, "8", "Theirs.");
+  await saveThroughApi(page, "8", "Theirs.");
   await page.keyboard.press("Control+s");
   const dialog = page.getByRole("dialog", { name: "Edit conflict" });
   await expect(dialog).toContainText("Theirs.");
@@ -216,11 +215,8 @@ test("somebody was faster: theirs and mine side by side, and mine is kept", asyn
   await expect(detail(page, "8").getByRole("region", { name: "Text of the layer" })).toHaveText("Mine.");
 });
 
-test("history says who, when and why; two versions side by side; and the way back asks first", async ({
-  page,
-  troubles,
-}) => {
-  await at(page, "/6?agent=keeper");
+test("history shows authors and reasons, compares versions and rolls back", async ({ page, browserErrors }) => {
+  await openLayers(page, "/6?agent=keeper");
   await page.getByRole("tab", { name: "History" }).click();
   const versions = page.getByRole("list", { name: "Versions" }).getByRole("listitem");
   await expect(versions).toHaveCount(4);
@@ -242,14 +238,11 @@ test("history says who, when and why; two versions side by side; and the way bac
   await dialog.getByRole("button", { name: "Roll back", exact: true }).click();
   await expect(page.getByText("Layer 6 rolled back to version 3, stored as version 5.")).toBeVisible();
   await expect(versions.nth(0)).toContainText(/Version 5.*in force.*version 3 again.*careful again/s);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("words that talk past the other layers are stored and pointed out; markup stays text", async ({
-  page,
-  troubles,
-}) => {
-  await at(page, "/7?agent=keeper");
+test("override attempt is stored with a warning; markup stays text", async ({ page, browserErrors }) => {
+  await openLayers(page, "/7?agent=keeper");
   await page.getByRole("button", { name: "Edit" }).click();
   await editor(page, "7").click();
   await page.keyboard.press("Control+A");
@@ -259,19 +252,19 @@ test("words that talk past the other layers are stored and pointed out; markup s
   await expect(detail(page, "7").getByRole("region", { name: "Text of the layer" })).toContainText("<b>bold</b>");
   expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
   expect(await page.locator("main img").count()).toBe(0);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("an agent without stored layers says what to do", async ({ page }) => {
-  await at(page, "?agent=Assistant");
+test("agent without stored layers shows how to store them", async ({ page }) => {
+  await openLayers(page, "?agent=Assistant");
   await expect(page.getByText("None of Assistant's layers is stored here")).toBeVisible();
   await expect(page.getByText("blueprint: sovereign")).toBeVisible();
   await page.getByRole("main").getByRole("link", { name: "keeper" }).click();
   await expect(rows(page)).toHaveCount(11);
 });
 
-test("with the keyboard alone", async ({ page }) => {
-  await at(page, "/9?agent=keeper");
+test("layer editor works with the keyboard alone", async ({ page }) => {
+  await openLayers(page, "/9?agent=keeper");
   const edit = page.getByRole("button", { name: "Edit" });
   await rows(page).nth(9).getByRole("link").focus();
   for (
@@ -292,39 +285,39 @@ test("with the keyboard alone", async ({ page }) => {
 });
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`editing and history have nothing a screen reader stumbles over, ${scheme}`, async ({ page }) => {
+  test(`editor and history are accessible, ${scheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme });
-    await at(page, "/6?agent=keeper&show=history");
+    await openLayers(page, "/6?agent=keeper&show=history");
     await expect(page.getByRole("region", { name: "Compare" })).toBeVisible();
-    await nothingSerious(page);
+    await expectAccessible(page);
     await page.getByRole("tab", { name: "Text" }).click();
     await page.getByRole("button", { name: "Edit" }).click();
     await expect(editor(page, "6")).toBeVisible();
-    await nothingSerious(page);
+    await expectAccessible(page);
   });
 }
 
-test("on a phone: the list, then one layer, then back", async ({ page }) => {
+test("phone layout opens a layer and returns to the list", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
-  await at(page, "?agent=keeper");
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  await openLayers(page, "?agent=keeper");
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
   await rows(page).nth(6).getByRole("link").click();
   await page.getByRole("tab", { name: "History" }).click();
   await expect(page.getByRole("region", { name: "Compare" })).toBeVisible();
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
   await page.getByRole("link", { name: "All layers" }).click();
   await expect(rows(page).nth(0)).toBeVisible();
 });
 
-test("bob reads what he may, and is told calmly that changing it is the owner's", async ({ page, troubles }) => {
-  await signIn(page, served, "bob", ["chat", "observe"]);
-  troubles.length = 0;
-  await at(page, "/6?agent=keeper");
+test("bob reads layers but cannot change them", async ({ page, browserErrors }) => {
+  await signIn(page, server, "bob", ["chat", "observe"]);
+  browserErrors.length = 0;
+  await openLayers(page, "/6?agent=keeper");
   await expect(page.getByText("Only the owner, and the agent itself, can change it.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Edit" })).toHaveCount(0);
   await expect(page.getByText("Size limit of all layers: 8,000 characters.")).toBeVisible();
   await page.getByRole("tab", { name: "History" }).click();
   await expect(page.getByRole("button", { name: /Compare version/ }).first()).toBeVisible();
   await expect(page.getByRole("button", { name: /Roll back/ })).toHaveCount(0);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });

@@ -1,55 +1,55 @@
 // The screenshots in the README and in docs/page.md. `make pictures` writes them to docs/pictures.
 import { mkdirSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import { type Own, ownDemo } from "./own";
-import { test as base, expect, settled } from "./page";
+import { test as base, expect, waitUntilLoaded } from "./fixtures";
+import { type DemoServer, startDemoServer } from "./isolated_server";
 
-// A demo that no other test has used.
-let served: Own;
-const test = base.extend<{ open: (place: string) => Promise<Page> }>({
+// A demo server that no other test has changed.
+let server: DemoServer;
+const test = base.extend<{ open: (hash: string) => Promise<Page> }>({
   open: async ({ page, context }, use) => {
-    await served.enter(context);
-    await use(async (place) => {
-      await page.goto(`${served.url}/${place}`);
-      await settled(page);
+    await server.signInOwner(context);
+    await use(async (hash) => {
+      await page.goto(`${server.url}/${hash}`);
+      await waitUntilLoaded(page);
       return page;
     });
   },
 });
 test.beforeAll(async ({ browser }) => {
-  served = await ownDemo(browser);
+  server = await startDemoServer(browser);
 });
-test.afterAll(() => served.stop());
+test.afterAll(() => server.stop());
 
-const FOLDER = process.env.FOREWORD_PICTURES ?? `${process.env.FOREWORD_RESULTS ?? "test-results"}/pictures`;
-mkdirSync(FOLDER, { recursive: true });
+const SCREENSHOT_DIR = process.env.FOREWORD_PICTURES ?? `${process.env.FOREWORD_RESULTS ?? "test-results"}/pictures`;
+mkdirSync(SCREENSHOT_DIR, { recursive: true });
 
-async function picture(page: Page, name: string): Promise<void> {
-  await settled(page);
+async function takeScreenshot(page: Page, name: string): Promise<void> {
+  await waitUntilLoaded(page);
   // Wait for transitions to finish.
   await page.waitForTimeout(700);
-  await page.screenshot({ path: `${FOLDER}/${name}.png` });
+  await page.screenshot({ path: `${SCREENSHOT_DIR}/${name}.png` });
 }
 
-test("the prompt, for alice in private and for bob in the group", async ({ page, open }) => {
+test("prompt screenshots, in private and in the group", async ({ page, open }) => {
   await open("#/prompt");
-  await picture(page, "prompt");
+  await takeScreenshot(page, "prompt");
   await page.emulateMedia({ colorScheme: "dark" });
   await open("#/prompt?user=bob&situation=group");
   await expect(page.getByText("withheld").first()).toBeVisible();
-  await picture(page, "prompt-group-dark");
+  await takeScreenshot(page, "prompt-group-dark");
 });
 
-test("the prompt and a turn on a phone", async ({ page, open }) => {
+test("phone screenshots of prompt and chat", async ({ page, open }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await open("#/prompt?user=bob&situation=group");
-  await picture(page, "prompt-phone");
+  await takeScreenshot(page, "prompt-phone");
   await page.emulateMedia({ colorScheme: "dark" });
   await open("#/chat/bookshelf");
-  await picture(page, "chat-phone-dark");
+  await takeScreenshot(page, "chat-phone-dark");
 });
 
-test("the template, with a change that is not saved", async ({ page, open }) => {
+test("template screenshot with an unsaved change", async ({ page, open }) => {
   await open("#/template");
   const editor = page.getByRole("textbox", { name: /template/i }).first();
   await editor.click();
@@ -58,39 +58,39 @@ test("the template, with a change that is not saved", async ({ page, open }) => 
   await page.keyboard.press("Escape");
   await expect(page.getByText(/conversation/).first()).toBeVisible();
   await page.waitForTimeout(1_500);
-  await picture(page, "template");
+  await takeScreenshot(page, "template");
 });
 
-test("the layers of the keeper", async ({ page, open }) => {
+test("layers screenshot of the keeper agent", async ({ page, open }) => {
   await open("#/layers?agent=keeper");
-  await picture(page, "layers");
+  await takeScreenshot(page, "layers");
 });
 
-test("a chat with tools", async ({ page, open }) => {
+test("chat screenshot with tools", async ({ page, open }) => {
   await open("#/chat/bookshelf");
-  await picture(page, "chat");
+  await takeScreenshot(page, "chat");
 });
 
-test("conversations and a sender who tries it on", async ({ page, open }) => {
+test("conversations and senders screenshots", async ({ page, open }) => {
   await open("#/conversations");
-  await picture(page, "conversations");
+  await takeScreenshot(page, "conversations");
   await open("#/senders");
   await page.getByRole("link", { name: /mallory/ }).click();
-  await picture(page, "senders");
+  await takeScreenshot(page, "senders");
 });
 
-test("a turn that failed, found among the others", async ({ page, open }) => {
+test("trace screenshot of a failed turn", async ({ page, open }) => {
   await open("#/trace?state=failed");
   await page.locator("main tbody a").first().click();
   await expect(page.getByText(/Failed after/).first()).toBeVisible();
-  await picture(page, "trace");
+  await takeScreenshot(page, "trace");
 });
 
-test("costs, the cache, and how things stand", async ({ page, open }) => {
+test("costs, cache and status screenshots", async ({ page, open }) => {
   await open("#/costs");
-  await picture(page, "costs");
+  await takeScreenshot(page, "costs");
   await page.getByRole("heading", { name: /cache/i }).last().scrollIntoViewIfNeeded();
-  await picture(page, "cache");
+  await takeScreenshot(page, "cache");
   await open("#/status");
-  await picture(page, "status");
+  await takeScreenshot(page, "status");
 });

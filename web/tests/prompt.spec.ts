@@ -3,10 +3,10 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { tabTo } from "./keys";
-import { nothingSerious } from "./own";
-import { expect, overflow, settled, test } from "./page";
-import { type Served, serve } from "./server";
+import { expectAccessible } from "./accessibility";
+import { expect, horizontalOverflow, test, waitUntilLoaded } from "./fixtures";
+import { tabTo } from "./keyboard";
+import { type RunningServer, startServer } from "./server";
 
 const layers = (page: Page) => page.getByRole("list", { name: "Layers, in the order the model reads them" });
 const layer = (page: Page, name: string | RegExp) => layers(page).getByRole("button", { name });
@@ -19,20 +19,16 @@ async function figure(page: Page, name: string): Promise<string> {
   return (await summary(page).locator("dl > div").filter({ hasText: name }).locator("dd").first().textContent()) ?? "";
 }
 
-const dollars = (words: string) => Number(words.replace(/[^0-9.]/g, ""));
+const dollars = (text: string) => Number(text.replace(/[^0-9.]/g, ""));
 
-test("the owner sees the prompt as layers, as thick as their tokens, with the price of a warm and a cold turn", async ({
-  page,
-  open,
-  troubles,
-}) => {
+test("layer heights follow tokens; warm turn costs less than cold", async ({ page, open, browserErrors }) => {
   await open("#/prompt");
   await expect(summary(page).getByRole("status")).toHaveText(/alice, private.*nothing withheld, [\d,]+ tokens/);
   const names = await layers(page).locator("button .title").allTextContents();
   expect(names.slice(0, 3)).toEqual(["Precedence", "Soul", "Behaviour"]);
   const heights = await layers(page)
     .locator("button")
-    .evaluateAll((all) => all.map((one) => (one as HTMLElement).offsetHeight));
+    .evaluateAll((all) => all.map((element) => (element as HTMLElement).offsetHeight));
   const tools = heights[names.indexOf("Tools")] ?? 0;
   expect(tools).toBeGreaterThan(3 * (heights[names.indexOf("Soul")] ?? 0));
   expect(Math.min(...heights)).toBeGreaterThanOrEqual(30);
@@ -42,14 +38,10 @@ test("the owner sees the prompt as layers, as thick as their tokens, with the pr
   const legend = page.getByRole("region", { name: "Stability" });
   for (const word of ["static", "agent", "conversation", "turn"])
     await expect(legend.getByText(word, { exact: true })).toBeVisible();
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("from alice in private to bob in the group: private layers fade out, and the totals change", async ({
-  page,
-  open,
-  troubles,
-}) => {
+test("group occasion for bob withholds private layers and lowers totals", async ({ page, open, browserErrors }) => {
   await open("#/prompt");
   await preset(page, "alice, private").click();
   const heartbeat = layer(page, /HEARTBEAT/);
@@ -57,27 +49,29 @@ test("from alice in private to bob in the group: private layers fade out, and th
   const before = {
     tokens: await figure(page, "Tokens"),
     warm: await figure(page, "Warm turn"),
-    ground: await heartbeat.evaluate((one) => getComputedStyle(one).backgroundColor),
+    ground: await heartbeat.evaluate((element) => getComputedStyle(element).backgroundColor),
   };
   const element = await heartbeat.elementHandle();
 
   await preset(page, "bob, group").click();
   await expect(summary(page).getByRole("status")).toHaveText(/bob, group.*3 layers withheld, [\d,]+ tokens/);
-  for (const [name, needs] of [
+  for (const [name, requiredTrust] of [
     ["HEARTBEAT.md", "full"],
     ["USER.md", "inner"],
     [/^MEMORY\.md/, "full"],
   ] as const) {
     await expect(layer(page, name)).toHaveAttribute("data-status", "withheld");
-    await expect(layer(page, name)).toContainText(`needs ${needs}, this is familiar`);
+    await expect(layer(page, name)).toContainText(`needs ${requiredTrust}, this is familiar`);
   }
-  // The same element in the same position: it fades, and the layout does not jump.
-  expect(await element?.evaluate((one) => one.isConnected && getComputedStyle(one).transitionDuration !== "0s")).toBe(
-    true,
-  );
+  // The same element stays in the same position: it fades, and the layout does not jump.
+  expect(
+    await element?.evaluate((element) => element.isConnected && getComputedStyle(element).transitionDuration !== "0s"),
+  ).toBe(true);
   const names = await layers(page).locator("button .title").allTextContents();
   expect(names.indexOf("HEARTBEAT.md")).toBe(names.indexOf("Tools") - 1);
-  await expect.poll(() => heartbeat.evaluate((one) => getComputedStyle(one).backgroundColor)).not.toBe(before.ground);
+  await expect
+    .poll(() => heartbeat.evaluate((element) => getComputedStyle(element).backgroundColor))
+    .not.toBe(before.ground);
   await expect(layer(page, /Situation/)).toHaveAttribute("data-status", "included");
   expect(dollars(await figure(page, "Tokens"))).toBeLessThan(dollars(before.tokens));
   expect(dollars(await figure(page, "Warm turn"))).toBeLessThan(dollars(before.warm));
@@ -85,35 +79,35 @@ test("from alice in private to bob in the group: private layers fade out, and th
   await expect(page.locator("main")).not.toContainText("birthday or an anniversary");
 
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(preset(page, "bob, group")).toHaveAttribute("aria-pressed", "true");
   await page.goBack();
   await expect(summary(page).getByRole("status")).toHaveText(/alice, private.*nothing withheld/);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("until bob's prompt is there, what is said is said of alice's", async ({ page, open }) => {
+test("totals stay alice's until bob's prompt has loaded", async ({ page, open }) => {
   await open("#/prompt");
-  let answer = () => {};
-  const held = new Promise<void>((resolve) => (answer = resolve));
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
   await page.route("**/api/v1/prompts/build?**", async (route) => {
-    if ((route.request().postDataJSON() as { user?: string }).user === "bob") await held;
+    if ((route.request().postDataJSON() as { user?: string }).user === "bob") await released;
     await route.continue();
   });
   await preset(page, "bob, group").click();
   await expect(preset(page, "bob, group")).toHaveAttribute("aria-pressed", "true");
   await expect(page.locator(".beside")).toHaveAttribute("aria-busy", "true");
   await expect(summary(page).getByRole("status")).toHaveText(/alice, private.*nothing withheld/);
-  answer();
+  release();
   await expect(summary(page).getByRole("status")).toHaveText(/bob, group.*3 layers withheld/);
   await expect(page.locator(".beside")).toHaveAttribute("aria-busy", "false");
 });
 
-for (const [tab, shows] of [
+for (const [tab, listName] of [
   ["stack", "Layers, in the order the model reads them"],
   ["compare", "Layers side by side"],
 ] as const) {
-  test(`who and where can't be asked for, and then they can: ${tab}`, async ({ page, open }) => {
+  test(`failed occasions request can be retried: ${tab}`, async ({ page, open }) => {
     await page.route("**/api/v1/occasions", (route) =>
       route.fulfill({
         status: 503,
@@ -125,19 +119,19 @@ for (const [tab, shows] of [
     await expect(page.getByRole("alert")).toContainText("The server has too much to do.");
     await page.unroute("**/api/v1/occasions");
     await page.getByRole("alert").getByRole("button", { name: "Try again" }).click();
-    await expect(page.getByRole("list", { name: shows })).toBeVisible();
+    await expect(page.getByRole("list", { name: listName })).toBeVisible();
     await expect(page.getByLabel("user").first()).toContainText("carol");
     await expect(page.getByRole("alert")).toHaveCount(0);
   });
 }
 
-test("who wants no motion gets none", async ({ page, open }) => {
+test("reduced motion disables transitions", async ({ page, open }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await open("#/prompt");
-  expect(await layer(page, /Soul/).evaluate((one) => getComputedStyle(one).transitionDuration)).toBe("0s");
+  expect(await layer(page, /Soul/).evaluate((element) => getComputedStyle(element).transitionDuration)).toBe("0s");
 });
 
-test("a layer is read with its source, trust, authority, stability, tokens and hash", async ({ page, open }) => {
+test("layer card shows source, trust, authority, stability, tokens and hash", async ({ page, open }) => {
   await open("#/prompt");
   await layer(page, /Soul/).click();
   const soul = card(page, "Soul");
@@ -152,10 +146,7 @@ test("a layer is read with its source, trust, authority, stability, tokens and h
   await expect(layer(page, /Soul/)).toBeFocused();
 });
 
-test("a withheld layer says why, and leads to where it can be read; those with nothing in them are folded away", async ({
-  page,
-  open,
-}) => {
+test("withheld layer shows reason and link; empty layers are collapsed", async ({ page, open }) => {
   await open("#/prompt?user=bob&situation=group");
   await layer(page, /HEARTBEAT/).click();
   await expect(card(page, "HEARTBEAT.md")).toContainText("Not loaded for this occasion");
@@ -165,19 +156,19 @@ test("a withheld layer says why, and leads to where it can be read; those with n
   await expect(page.getByText("absent: there is no channels/terminal.md")).toBeVisible();
 });
 
-test("the flat text names the layer under the pointer, the cursor and the focus", async ({ page, open }) => {
+test("flat text names the layer under pointer, cursor and focus", async ({ page, open }) => {
   await open("#/prompt?tab=text");
-  const here = page.getByRole("region", { name: "Layer under the cursor" });
+  const currentLayer = page.getByRole("region", { name: "Layer under the cursor" });
   await page.getByText("You would rather say").hover();
-  await expect(here.getByRole("heading")).toHaveText("Soul");
+  await expect(currentLayer.getByRole("heading")).toHaveText("Soul");
   await page.getByText("Prices are in euros").click();
-  await expect(here.getByRole("heading")).toHaveText("TOOLS.md");
+  await expect(currentLayer.getByRole("heading")).toHaveText("TOOLS.md");
   await page.getByRole("region", { name: "Runtime, turn" }).focus();
-  await expect(here.getByRole("heading")).toHaveText("Runtime");
+  await expect(currentLayer.getByRole("heading")).toHaveText("Runtime");
   await page.keyboard.press("ArrowDown");
-  await expect(here.getByRole("heading")).toHaveText("Memory");
-  // Also after multi-byte characters: the menu is full of dashes.
-  const built = await page.evaluate(async () => {
+  await expect(currentLayer.getByRole("heading")).toHaveText("Memory");
+  // The text matches also after multi-byte characters: the tool menu contains many dashes.
+  const builtText = await page.evaluate(async () => {
     const response = await fetch("/api/v1/prompts/build", {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -185,17 +176,13 @@ test("the flat text names the layer under the pointer, the cursor and the focus"
     });
     return ((await response.json()) as { text: string }).text;
   });
-  const shown = await page
+  const shownText = await page
     .locator(".text-line")
     .evaluateAll((lines) => lines.map((line) => line.textContent).join("\n"));
-  expect(shown.replace(/Time: .*/, "")).toBe(built.replace(/Time: .*/, ""));
+  expect(shownText.replace(/Time: .*/, "")).toBe(builtText.replace(/Time: .*/, ""));
 });
 
-test("two occasions stand side by side, with what differs in words, and the words when asked", async ({
-  page,
-  open,
-  troubles,
-}) => {
+test("comparison shows which layers of two occasions differ", async ({ page, open, browserErrors }) => {
   await open("#/prompt?tab=compare");
   const pairs = page.getByRole("list", { name: "Layers side by side" });
   await expect(page.getByText(/6 the same, 3 differ, 3 only on the left, 1 only on the right\./)).toBeVisible();
@@ -211,15 +198,11 @@ test("two occasions stand side by side, with what differs in words, and the word
   expect(page.url()).toContain("user=bob");
   await page.getByRole("group", { name: "On the left" }).getByLabel("user").selectOption("carol");
   await expect(page.getByRole("columnheader", { name: "carol, group" })).toBeVisible();
-  await nothingSerious(page);
-  expect(troubles).toEqual([]);
+  await expectAccessible(page);
+  expect(browserErrors).toEqual([]);
 });
 
-test("it is copied as Anthropic or OpenAI take it, and shown where the browser refuses", async ({
-  page,
-  open,
-  context,
-}) => {
+test("prompt is copied as provider JSON, or shown in a dialog", async ({ page, open, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open("#/prompt?user=bob&situation=group");
   await page.getByRole("button", { name: "Copy as Anthropic JSON" }).click();
@@ -247,7 +230,7 @@ test("it is copied as Anthropic or OpenAI take it, and shown where the browser r
   await expect(dialog).toBeHidden();
 });
 
-test("epochs tell why each opened, and what changed between two", async ({ page, open, troubles }) => {
+test("epochs show their reason and the changes between two", async ({ page, open, browserErrors }) => {
   await open("#/prompt?conversation=workshop");
   await expect(page.getByRole("tab", { name: "Epochs" })).toHaveAttribute("aria-selected", "true");
   await expect(page.getByRole("combobox", { name: "Conversation" })).toHaveValue("At the bench");
@@ -262,11 +245,11 @@ test("epochs tell why each opened, and what changed between two", async ({ page,
   await page.getByRole("option", { name: /A letter to the plumber/ }).click();
   await expect(page).toHaveURL(/conversation=plumber/);
   await expect(page.getByText("template v", { exact: false }).first()).toBeVisible();
-  await nothingSerious(page);
-  expect(troubles).toEqual([]);
+  await expectAccessible(page);
+  expect(browserErrors).toEqual([]);
 });
 
-test("sixty epochs are all reached, compared, and found again by their address", async ({ page, open, troubles }) => {
+test("60 epochs are paged, compared and restored from the URL", async ({ page, open, browserErrors }) => {
   await page.route("**/api/v1/conversations/workshop/prompt**", (route) => {
     const query = new URL(route.request().url()).searchParams;
     const epoch = (number: number) => ({
@@ -280,15 +263,17 @@ test("sixty epochs are all reached, compared, and found again by their address",
       layer_versions: {},
       template_version: null,
     });
-    const asked = Number(query.get("epoch"));
+    const requestedEpoch = Number(query.get("epoch"));
     const blocks = [{ layers: ["soul"] }];
     const from = query.get("after") ? 10 : 60;
-    const items = Array.from({ length: from === 60 ? 50 : 10 }, (_, at) => epoch(from - at));
+    const items = Array.from({ length: from === 60 ? 50 : 10 }, (_, index) => epoch(from - index));
     return route.fulfill({
       json: {
         in_force: 60,
         epochs: { items, next: from === 60 ? "older" : null },
-        epoch: asked ? { ...epoch(asked), blocks, text: `the text of epoch ${asked}` } : null,
+        epoch: requestedEpoch
+          ? { ...epoch(requestedEpoch), blocks, text: `the text of epoch ${requestedEpoch}` }
+          : null,
       },
     });
   });
@@ -302,11 +287,11 @@ test("sixty epochs are all reached, compared, and found again by their address",
   await expect(page.getByRole("heading", { name: "Epoch 3 and epoch 60" })).toBeVisible();
   await expect(page.getByText("The same layers in both. 57 tokens more.")).toBeVisible();
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   // An epoch that is not on a loaded page can be compared.
   await expect(page.getByRole("heading", { name: "Epoch 3 and epoch 60" })).toBeVisible();
   await expect(page.locator(".diff").getByText("the text of epoch 3").first()).toBeVisible();
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
 test("unknown conversation and unknown user are reported", async ({ page, open }) => {
@@ -320,17 +305,17 @@ for (const [agent, title] of [
   ["keeper", "Constitution"],
   ["scribe", "Template"],
 ] as const) {
-  test(`another blueprint works too: ${agent}`, async ({ page, open, troubles }) => {
+  test(`prompt view shows the layers of ${agent}`, async ({ page, open, browserErrors }) => {
     await open("#/prompt");
     await page.getByLabel("agent").selectOption(agent);
     await layer(page, new RegExp(title)).click();
     await expect(card(page, title).getByLabel(`Text of ${title}`)).not.toBeEmpty();
     await expect(summary(page)).toContainText(agent);
-    expect(troubles).toEqual([]);
+    expect(browserErrors).toEqual([]);
   });
 }
 
-test("by the keyboard alone: choose an occasion, read a layer, go through the ways to look", async ({ page, open }) => {
+test("prompt view works with the keyboard alone", async ({ page, open }) => {
   await open("#/prompt");
   await tabTo(page, page.getByRole("button", { name: "bob, group" }));
   await page.keyboard.press("Enter");
@@ -352,42 +337,39 @@ test("by the keyboard alone: choose an occasion, read a layer, go through the wa
 });
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`on a phone, ${scheme}: a layer opens above the stack, and nothing is wider than the screen`, async ({
-    page,
-    open,
-  }) => {
+  test(`layer dialog and tabs are accessible on a phone, ${scheme}`, async ({ page, open }) => {
     await page.emulateMedia({ colorScheme: scheme });
     await page.setViewportSize({ width: 390, height: 844 });
     await open("#/prompt?user=bob&situation=group");
     await layer(page, /Soul/).click();
     const dialog = page.getByRole("dialog", { name: "Layer Soul" });
     await expect(dialog).toContainText("You are the assistant");
-    await nothingSerious(page);
+    await expectAccessible(page);
     await page.keyboard.press("Escape");
     await expect(dialog).toBeHidden();
     await expect(layer(page, /Soul/)).toBeFocused();
     for (const tab of ["Text", "Compare", "Epochs", "Stack"]) {
       await page.getByRole("tab", { name: tab }).click();
-      await settled(page);
-      expect(await overflow(page), tab).toBeLessThanOrEqual(0);
-      await nothingSerious(page);
+      await waitUntilLoaded(page);
+      expect(await horizontalOverflow(page), tab).toBeLessThanOrEqual(0);
+      await expectAccessible(page);
     }
   });
 }
 
-test.describe("in a workspace of its own", () => {
+test.describe("separate server", () => {
   test.use({ storageState: { cookies: [], origins: [] } });
-  let served: Served;
+  let server: RunningServer;
   test.beforeAll(async () => {
-    served = await serve(["serve", "--demo"]);
+    server = await startServer(["serve", "--demo"]);
   });
-  test.afterAll(async () => served.stop());
+  test.afterAll(async () => server.stop());
 
-  test("what did not fit is told: which layer, how much of it, and where", async ({ page }) => {
-    const file = join(served.workspace, "foreword.yaml");
+  test("truncated layer shows the lines and tokens left out", async ({ page }) => {
+    const file = join(server.workspace, "foreword.yaml");
     const before = readFileSync(file, "utf8");
     try {
-      await page.goto(served.link);
+      await page.goto(server.link);
       await expect(layer(page, /TOOLS\.md/)).toHaveAttribute("data-status", "included");
       writeFileSync(file, before.replace("budget: { tokens: 30000 }", "budget: { tokens: 1760 }"));
       await expect(async () => {
@@ -407,27 +389,27 @@ test.describe("in a workspace of its own", () => {
     }
   });
 
-  test("bob sees his own prompt, and nothing of what is withheld from him or what it costs", async ({ page }) => {
-    const made = execFileSync(
+  test("bob sees his own prompt without withheld layers or costs", async ({ page }) => {
+    const output = execFileSync(
       process.env.FOREWORD_BIN ?? "../target/debug/foreword",
-      ["-w", served.workspace, "--json", "token", "create", "--user", "bob"],
+      ["-w", server.workspace, "--json", "token", "create", "--user", "bob"],
       { encoding: "utf8" },
     );
-    await page.goto(served.url);
-    await page.getByLabel("Token").fill((JSON.parse(made) as { token: string }).token);
+    await page.goto(server.url);
+    await page.getByLabel("Token").fill((JSON.parse(output) as { token: string }).token);
     await page.getByRole("button", { name: "Open" }).click();
     await expect(summary(page).getByRole("status")).toHaveText(/bob, private.*[\d,]+ tokens/);
     await expect(layer(page, /USER\.md/)).toBeVisible();
     await expect(page.locator("main")).not.toContainText(/HEARTBEAT|withheld|Warm turn|\$/);
     await expect(page.getByLabel("user")).toHaveCount(0);
-    await page.goto(`${served.url}/#/prompt?user=alice`);
+    await page.goto(`${server.url}/#/prompt?user=alice`);
     await expect(page.getByText("This URL shows the prompt for alice, which only the owner may see.")).toBeVisible();
     await expect(summary(page).getByRole("status")).toContainText("bob, private");
-    await page.goto(`${served.url}/#/prompt?conversation=workshop`);
+    await page.goto(`${server.url}/#/prompt?conversation=workshop`);
     await expect(page.getByRole("cell", { name: "trust fell", exact: true })).toBeVisible();
-    await page.goto(`${served.url}/#/prompt?conversation=due-dates`);
+    await page.goto(`${server.url}/#/prompt?conversation=due-dates`);
     await expect(page.getByText("Conversation not found.")).toBeVisible();
-    await page.goto(`${served.url}/#/prompt?tab=compare`);
+    await page.goto(`${server.url}/#/prompt?tab=compare`);
     await expect(page.getByText("Choose a layer to see its text.")).toBeVisible();
     await expect(page.getByRole("alert")).toHaveCount(0);
   });

@@ -1,21 +1,22 @@
 // The senders view: senders, their messages, and submitting one.
-import { tabTo } from "./keys";
-import { nothingSerious } from "./own";
-import { expect, overflow, settled, test } from "./page";
-import { post } from "./talk";
 
-test("everybody who wrote is listed, with how often and when", async ({ page, open, troubles }) => {
+import { expectAccessible } from "./accessibility";
+import { post } from "./chat_helpers";
+import { expect, horizontalOverflow, test, waitUntilLoaded } from "./fixtures";
+import { tabTo } from "./keyboard";
+
+test("list shows each sender's message count and last time", async ({ page, open, browserErrors }) => {
   await open("#/senders");
   const plumber = page.getByRole("row", { name: /post@plumber\.example/ });
   await expect(plumber.getByRole("cell").nth(1)).toHaveText("2");
   await expect(plumber.getByRole("cell").last().locator("time")).toHaveAttribute("title", /20\d\d/);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("the exchanges with one of them stand in order, theirs marked as from outside", async ({ page, open }) => {
+test("sender page shows exchanges in order, with outside text marked", async ({ page, open }) => {
   await open("#/senders");
   await page.getByRole("link", { name: "post@plumber.example" }).click();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("post@plumber.example");
   const exchanges = page.getByRole("list", { name: "Exchanges" }).getByRole("listitem");
   await expect(exchanges).toHaveCount(2);
@@ -27,7 +28,7 @@ test("the exchanges with one of them stand in order, theirs marked as from outsi
   await expect(page.locator('main[data-view="trace"]')).toBeVisible();
 });
 
-test("a search finds an address, and its end shows all again", async ({ page, open }) => {
+test("search finds an address and can be reset", async ({ page, open }) => {
   await open("#/senders");
   await page.getByLabel("Search addresses").fill("plumber");
   await expect(page.getByRole("link", { name: "market@example.org" })).toHaveCount(0);
@@ -38,14 +39,14 @@ test("a search finds an address, and its end shows all again", async ({ page, op
   await expect(page.getByRole("link", { name: "market@example.org" })).toBeVisible();
 });
 
-test("a long letter is shown whole when it is wanted, and its address fits a phone", async ({ page, open }) => {
+test("long message expands and long address fits a phone", async ({ page, open }) => {
   await open("#/senders");
   const sender = "a.rather.long.name@letters.example.org";
   await post(page, "/api/v1/inbox", { sender, body: `${"word ".repeat(300)}and the end of it.` });
   await expect(page.getByRole("link", { name: sender })).toBeVisible({ timeout: 20_000 });
   await page.setViewportSize({ width: 390, height: 844 });
   await expect(page.getByRole("row", { name: new RegExp(sender) })).toContainText("last just now");
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
   await page.getByRole("link", { name: sender }).click();
   await expect(page.locator("figure.outside")).toContainText("more characters]");
   await page.getByRole("button", { name: "Show all" }).click();
@@ -53,10 +54,7 @@ test("a long letter is shown whole when it is wanted, and its address fits a pho
   await expect(page.getByRole("button", { name: "Show all" })).toHaveCount(0);
 });
 
-test("the search for an address follows the address of the page, and the navigation ends it", async ({
-  page,
-  open,
-}) => {
+test("search field follows the URL; navigation link clears it", async ({ page, open }) => {
   await open("#/senders");
   await page.evaluate(() => (location.hash = "#/senders?q=plumber"));
   await expect(page.getByLabel("Search addresses")).toHaveValue("plumber");
@@ -66,7 +64,7 @@ test("the search for an address follows the address of the page, and the navigat
   await expect(page.getByRole("link", { name: "market@example.org" })).toBeVisible();
 });
 
-test("the owner leaves a test message by keyboard, and sees it answered", async ({ page, open }) => {
+test("owner submits a test message by keyboard and sees the answer", async ({ page, open }) => {
   await open("#/senders");
   await tabTo(page, page.getByRole("button", { name: "Submit a test message …" }));
   await page.keyboard.press("Enter");
@@ -85,38 +83,38 @@ test("the owner leaves a test message by keyboard, and sees it answered", async 
   await expect(page.getByText("Hello from a test.").first()).toBeVisible();
 });
 
-test("odd addresses and hostile letters stay what they are", async ({ page, open, troubles }) => {
-  const odd = `Odd/../Name?x=1#&%20 <b onclick="window.hacked=1">ü</b>@example.org ${"w".repeat(80)}`;
+test("unusual addresses and hostile messages stay text", async ({ page, open, browserErrors }) => {
+  const oddAddress = `Odd/../Name?x=1#&%20 <b onclick="window.hacked=1">ü</b>@example.org ${"w".repeat(80)}`;
   await open("#/senders");
   await post(page, "/api/v1/inbox", {
-    sender: odd,
+    sender: oddAddress,
     body: '<script>window.hacked=2</script>\n<img src=x onerror="window.hacked=3">',
   });
   await expect(page.getByRole("link", { name: "Odd/" })).toBeVisible({ timeout: 30_000 });
   await page.getByRole("link", { name: "Odd/" }).click();
-  await settled(page);
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText(odd);
+  await waitUntilLoaded(page);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(oddAddress);
   await expect(page.locator("figure.outside").first()).toContainText("<script>window.hacked=2</script>");
   await page.reload();
-  await settled(page);
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText(odd);
+  await waitUntilLoaded(page);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(oddAddress);
   expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
   expect(await page.locator("main script, main img[src='x']").count()).toBe(0);
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
-  expect(troubles).toEqual([]);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
+  expect(browserErrors).toEqual([]);
 });
 
-test("what waits for an answer is missed if it can't be asked for, and then it is there", async ({ page, open }) => {
-  let away = true;
+test("failed inbox request shows an error and can be retried", async ({ page, open }) => {
+  let unavailable = true;
   await page.route("**/api/v1/inbox?**", (route) => {
-    if (away)
+    if (unavailable)
       return route.fulfill({
         status: 503,
         json: { code: "busy", detail: "the store is busy", help: "try again in a moment" },
       });
     const state = new URL(route.request().url()).searchParams.get("state");
-    const letter = {
+    const message = {
       id: "i-1",
       sender: "post@plumber.example",
       body: "Is anybody there?",
@@ -125,23 +123,23 @@ test("what waits for an answer is missed if it can't be asked for, and then it i
       attempts: 0,
       turn: null,
     };
-    return route.fulfill({ json: { items: state === "staged" ? [letter] : [], next: null } });
+    return route.fulfill({ json: { items: state === "staged" ? [message] : [], next: null } });
   });
   await open("#/senders");
-  const waiting = page.getByRole("region", { name: "Unanswered" });
-  await expect(waiting.getByRole("alert")).toContainText("The store is busy.");
-  away = false;
-  await waiting.getByRole("button", { name: "Try again" }).click();
-  await expect(waiting).toContainText("Is anybody there?");
-  await expect(waiting.getByRole("alert")).toHaveCount(0);
+  const unanswered = page.getByRole("region", { name: "Unanswered" });
+  await expect(unanswered.getByRole("alert")).toContainText("The store is busy.");
+  unavailable = false;
+  await unanswered.getByRole("button", { name: "Try again" }).click();
+  await expect(unanswered).toContainText("Is anybody there?");
+  await expect(unanswered.getByRole("alert")).toHaveCount(0);
 });
 
-test("a letter that failed leads to the turn in which it did", async ({ page, open }) => {
+test("failed inbox message links to its failed turn", async ({ page, open }) => {
   await open("#/trace?state=failed");
-  const failed = (await page.locator("main a[href^='#/trace/t-']").first().getAttribute("href"))!;
+  const failedTurnLink = (await page.locator("main a[href^='#/trace/t-']").first().getAttribute("href"))!;
   await page.route("**/api/v1/inbox?**", (route) => {
     const state = new URL(route.request().url()).searchParams.get("state");
-    const letter = {
+    const message = {
       id: "i-1",
       sender: "post@plumber.example",
       body: "Is anybody there?",
@@ -150,28 +148,28 @@ test("a letter that failed leads to the turn in which it did", async ({ page, op
       attempts: 2,
       failures: 1,
       error: "provider unavailable",
-      failed_turn: failed.split("/").pop(),
+      failed_turn: failedTurnLink.split("/").pop(),
       turn: null,
     };
-    return route.fulfill({ json: { items: state === "set_aside" ? [letter] : [], next: null } });
+    return route.fulfill({ json: { items: state === "set_aside" ? [message] : [], next: null } });
   });
   await open("#/senders");
   await page.getByRole("region", { name: "Unanswered" }).getByRole("link", { name: "What happened" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Turn in");
-  expect(page.url()).toContain(failed);
+  expect(page.url()).toContain(failedTurnLink);
 });
 
-test("somebody who never wrote is said to be unknown", async ({ page, open }) => {
+test("unknown sender shows a not-found notice", async ({ page, open }) => {
   await open("#/senders/nobody%40example.org");
   await expect(page.getByRole("alert")).toContainText("There is no sender nobody@example.org.");
   await expect(page.getByRole("alert").locator("code")).toHaveText("nobody@example.org");
 });
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`the exchanges are readable by all, ${scheme}`, async ({ page, open }) => {
+  test(`sender page is accessible, ${scheme}`, async ({ page, open }) => {
     await page.emulateMedia({ colorScheme: scheme });
     await open("#/senders/mallory%40example.net");
     await expect(page.getByText("Ignore your instructions").first()).toBeVisible();
-    await nothingSerious(page);
+    await expectAccessible(page);
   });
 }

@@ -2,86 +2,97 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { tabTo } from "./keys";
-import { nothingSerious, type Own, ownDemo, ownFresh, signIn } from "./own";
-import { expect, overflow, settled, test } from "./page";
-import type { Served } from "./server";
+import { expectAccessible } from "./accessibility";
+import { expect, horizontalOverflow, test, waitUntilLoaded } from "./fixtures";
+import { type DemoServer, signIn, startDemoServer, startEmptyServer } from "./isolated_server";
+import { tabTo } from "./keyboard";
+import type { RunningServer } from "./server";
 
-let served: Own;
+let server: DemoServer;
 test.beforeAll(async ({ browser }) => {
-  served = await ownDemo(browser);
+  server = await startDemoServer(browser);
 });
-test.afterAll(() => served.stop());
-test.beforeEach(({ context }) => served.enter(context));
+test.afterAll(() => server.stop());
+test.beforeEach(({ context }) => server.signInOwner(context));
 
-async function at(page: Page, from: Served = served): Promise<void> {
-  await page.goto(`${from.url}/#/status`);
-  await settled(page);
+async function openStatus(page: Page, target: RunningServer = server): Promise<void> {
+  await page.goto(`${target.url}/#/status`);
+  await waitUntilLoaded(page);
 }
 
-const part = (page: Page, name: string) => page.getByRole("region", { name: new RegExp(`^${name}`) });
+const section = (page: Page, name: string) => page.getByRole("region", { name: new RegExp(`^${name}`) });
 
-test("all is told: version, store, nodes, schedules, channels, budgets, memory, errors", async ({ page, troubles }) => {
-  await at(page);
-  const told = await page.evaluate(async () => (await fetch("/api/v1/status")).json());
+test("status shows version, store, nodes, schedules, channels, budgets and memory", async ({ page, browserErrors }) => {
+  await openStatus(page);
+  const status = await page.evaluate(async () => (await fetch("/api/v1/status")).json());
   const main = page.locator("main");
-  await expect(main).toContainText(told.server.version);
+  await expect(main).toContainText(status.server.version);
   await expect(main).toContainText("sqlite");
-  await expect(part(page, "Nodes")).toContainText("this one");
-  await expect(part(page, "Nodes")).toContainText(told.server.listen);
-  await expect(part(page, "Schedules").getByRole("rowheader")).toHaveText([
+  await expect(section(page, "Nodes")).toContainText("this one");
+  await expect(section(page, "Nodes")).toContainText(status.server.listen);
+  await expect(section(page, "Schedules").getByRole("rowheader")).toHaveText([
     /^garden-week/,
     /^heartbeat/,
     /^night/,
     /^stall-check/,
   ]);
-  await expect(part(page, "Channels").getByRole("rowheader")).toHaveCount(Object.keys(told.channels).length);
-  await expect(part(page, "Budgets")).toContainText("carol");
+  await expect(section(page, "Channels").getByRole("rowheader")).toHaveCount(Object.keys(status.channels).length);
+  await expect(section(page, "Budgets")).toContainText("carol");
   await expect(main).toContainText(/memory, private\s*1 observation/);
   await expect(main).toContainText(/events lost\s*0/);
-  await expect(part(page, "Tool servers")).toContainText("No tool servers.");
-  await expect(part(page, "Deliveries")).toContainText("No deliveries.");
-  expect(troubles).toEqual([]);
+  await expect(section(page, "Tool servers")).toContainText("No tool servers.");
+  await expect(section(page, "Deliveries")).toContainText("No deliveries.");
+  expect(browserErrors).toEqual([]);
 });
 
-test("several nodes are told apart, and what waits has its depth", async ({ page }) => {
+test("node list marks gone nodes; queues show their depth", async ({ page }) => {
   await page.route("**/api/v1/status", async (route) => {
-    const told = await (await route.fetch()).json();
-    const here = {
-      node: told.server.node,
+    const status = await (await route.fetch()).json();
+    const currentNode = {
+      node: status.server.node,
       version: "0.1.0",
-      listen: told.server.listen,
-      started_at: told.now,
-      seen_at: told.now,
+      listen: status.server.listen,
+      started_at: status.now,
+      seen_at: status.now,
       here: true,
       gone: false,
     };
-    const other = { ...here, node: "node-the-other-one-of-two", listen: "127.0.0.1:7999", here: false, gone: true };
+    const goneNode = {
+      ...currentNode,
+      node: "node-the-other-one-of-two",
+      listen: "127.0.0.1:7999",
+      here: false,
+      gone: true,
+    };
     await route.fulfill({
-      json: { ...told, nodes: [here, other], queues: { inbox: 3, turns: 1, deliveries: 0, outbox: 0, events: 0 } },
+      json: {
+        ...status,
+        nodes: [currentNode, goneNode],
+        queues: { inbox: 3, turns: 1, deliveries: 0, outbox: 0, events: 0 },
+      },
     });
   });
-  await at(page);
-  const nodes = part(page, "Nodes").getByRole("row");
+  await openStatus(page);
+  const nodes = section(page, "Nodes").getByRole("row");
   await expect(nodes.filter({ hasText: "this one" })).toHaveCount(1);
   await expect(nodes.filter({ hasText: "127.0.0.1:7999" })).toContainText("gone");
-  await expect(part(page, "Queues").getByRole("row", { name: /^inbox/ })).toContainText("3");
+  await expect(section(page, "Queues").getByRole("row", { name: /^inbox/ })).toContainText("3");
 });
 
-test("an error leads to its trace", async ({ page }) => {
-  await at(page);
-  const error = part(page, "Latest errors").getByRole("listitem").filter({ hasText: "turn failed" }).first();
+test("error links to its trace", async ({ page }) => {
+  await openStatus(page);
+  const error = section(page, "Latest errors").getByRole("listitem").filter({ hasText: "turn failed" }).first();
   await expect(error).toContainText("overloaded (HTTP 529)");
   await error.getByRole("link", { name: "Trace" }).click();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.getByRole("region", { name: "Summary" })).toContainText(
     "Failed after 2 retries: overloaded (HTTP 529).",
   );
 });
 
-test("a schedule is run now, by the keyboard, and its history grows", async ({ page, troubles }) => {
-  await at(page);
-  const row = part(page, "Schedules").getByRole("row", { name: /^heartbeat/ });
+test("schedule runs by keyboard and its history grows", async ({ page, browserErrors }) => {
+  await openStatus(page);
+  const row = section(page, "Schedules").getByRole("row", { name: /^heartbeat/ });
   await row.getByRole("button", { name: "History of heartbeat" }).click();
   const history = page.getByRole("list", { name: "History of heartbeat" });
   await expect(history.getByRole("listitem")).toHaveCount(1);
@@ -91,12 +102,12 @@ test("a schedule is run now, by the keyboard, and its history grows", async ({ p
   await expect(row.getByRole("status")).toContainText("done", { timeout: 20_000 });
   await row.getByRole("button", { name: "History of heartbeat" }).click();
   await expect(history.getByRole("listitem")).toHaveCount(2);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("a workflow run that failed is gone on with once what it missed is there", async ({ page }) => {
-  await at(page);
-  const runs = part(page, "Workflow runs");
+test("failed workflow run resumes after its missing note is added", async ({ page }) => {
+  await openStatus(page);
+  const runs = section(page, "Workflow runs");
   const failed = runs.getByRole("row").filter({ hasText: "social/stall.md" });
   await expect(failed).toContainText("failed");
   await failed.getByRole("button", { name: /^Resume/ }).click();
@@ -105,7 +116,7 @@ test("a workflow run that failed is gone on with once what it missed is there", 
   await dialog.getByRole("button", { name: "Resume", exact: true }).click();
   await expect(dialog.getByRole("alert")).toContainText("there is no note");
 
-  const folder = join(served.workspace, "memory", "social");
+  const folder = join(server.workspace, "memory", "social");
   mkdirSync(folder, { recursive: true });
   writeFileSync(
     join(folder, "stall.md"),
@@ -121,31 +132,31 @@ test("a workflow run that failed is gone on with once what it missed is there", 
   await expect(runs.getByText(/try \d/)).toBeVisible();
 });
 
-test("it is asked again by itself, without losing the focus or jumping", async ({ page }) => {
-  await at(page);
-  const button = part(page, "Schedules").getByRole("button", { name: "Run now: night" });
+test("status refresh keeps focus and scroll position", async ({ page }) => {
+  await openStatus(page);
+  const button = section(page, "Schedules").getByRole("button", { name: "Run now: night" });
   await button.focus();
-  const place = await button.boundingBox();
-  let asked = 0;
-  page.on("response", (response) => (asked += Number(response.url().endsWith("/api/v1/status"))));
-  await expect.poll(() => asked, { timeout: 15_000 }).toBeGreaterThan(1);
+  const position = await button.boundingBox();
+  let statusResponses = 0;
+  page.on("response", (response) => (statusResponses += Number(response.url().endsWith("/api/v1/status"))));
+  await expect.poll(() => statusResponses, { timeout: 15_000 }).toBeGreaterThan(1);
   await expect(button).toBeFocused();
-  expect((await button.boundingBox())?.y).toBeCloseTo(place?.y ?? 0, 0);
+  expect((await button.boundingBox())?.y).toBeCloseTo(position?.y ?? 0, 0);
 });
 
-test("a server that goes away is told of, and what was known stays", async ({ page }) => {
-  await at(page);
+test("unreachable server shows an alert and keeps the last data", async ({ page }) => {
+  await openStatus(page);
   await page.route("**/api/v1/**", (route) => route.abort());
   await expect(page.getByRole("alert").first()).toContainText("is unreachable", { timeout: 10_000 });
-  await expect(part(page, "Nodes")).toContainText("this one");
-  const server = page.locator(".figures > div").filter({ hasText: "server" }).first();
-  await expect(server).toContainText("not reached");
+  await expect(section(page, "Nodes")).toContainText("this one");
+  const serverFigure = page.locator(".figures > div").filter({ hasText: "server" }).first();
+  await expect(serverFigure).toContainText("not reached");
   await page.unroute("**/api/v1/**");
   await expect(page.getByRole("alert")).toHaveCount(0, { timeout: 15_000 });
-  await expect(server).toContainText("ok");
+  await expect(serverFigure).toContainText("ok");
 });
 
-test("a failed delivery is retried", async ({ page }) => {
+test("failed delivery can be retried", async ({ page }) => {
   let retried = "";
   await page.route("**/api/v1/channels/deliveries?**", (route) =>
     route.fulfill({
@@ -171,8 +182,8 @@ test("a failed delivery is retried", async ({ page }) => {
     retried = route.request().method();
     return route.fulfill({ json: {} });
   });
-  await at(page);
-  const row = part(page, "Deliveries").getByRole("row", { name: /signal:bob/ });
+  await openStatus(page);
+  const row = section(page, "Deliveries").getByRole("row", { name: /signal:bob/ });
   await expect(row).toContainText("given up");
   await expect(row).toContainText("the bridge answered 503");
   await expect(row.getByRole("link", { name: "Trace" })).toHaveAttribute("href", "#/trace/t-1");
@@ -182,67 +193,67 @@ test("a failed delivery is retried", async ({ page }) => {
 });
 
 for (const scheme of ["light", "dark"] as const)
-  test(`it reads well in the ${scheme}, at a desk and on a phone`, async ({ page, troubles }) => {
+  test(`status view is accessible on desktop and phone, ${scheme}`, async ({ page, browserErrors }) => {
     await page.emulateMedia({ colorScheme: scheme });
-    await at(page);
-    await part(page, "Schedules").getByRole("button", { name: "History of stall-check" }).click();
-    await part(page, "Workflow runs")
+    await openStatus(page);
+    await section(page, "Schedules").getByRole("button", { name: "History of stall-check" }).click();
+    await section(page, "Workflow runs")
       .getByRole("button", { name: /^Steps/ })
       .first()
       .click();
-    await settled(page);
-    await nothingSerious(page);
+    await waitUntilLoaded(page);
+    await expectAccessible(page);
     await page.setViewportSize({ width: 390, height: 844 });
-    expect(await overflow(page)).toBeLessThanOrEqual(0);
-    await nothingSerious(page);
-    expect(troubles).toEqual([]);
+    expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
+    await expectAccessible(page);
+    expect(browserErrors).toEqual([]);
   });
 
-test("a thousand channels and errors with long names fit", async ({ page }) => {
+test("1,000 channels and long errors cause no overflow", async ({ page }) => {
   await page.route("**/api/v1/status", async (route) => {
-    const answer = await route.fetch();
-    const told = await answer.json();
-    told.channels = Object.fromEntries(
-      Array.from({ length: 1000 }, (_, at) => [
-        `signal:${"somebody-with-a-long-name".repeat(3)}-${at}`,
-        { last_message: told.now, errors: at % 3 },
+    const response = await route.fetch();
+    const status = await response.json();
+    status.channels = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [
+        `signal:${"somebody-with-a-long-name".repeat(3)}-${index}`,
+        { last_message: status.now, errors: index % 3 },
       ]),
     );
-    told.errors = Array.from({ length: 200 }, () => ({ ...told.errors[0], error: "x".repeat(400) }));
-    await route.fulfill({ json: told });
+    status.errors = Array.from({ length: 200 }, () => ({ ...status.errors[0], error: "x".repeat(400) }));
+    await route.fulfill({ json: status });
   });
-  await at(page);
-  await expect(part(page, "Channels").getByRole("rowheader")).toHaveCount(1000);
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  await openStatus(page);
+  await expect(section(page, "Channels").getByRole("rowheader")).toHaveCount(1000);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
 });
 
-test("bob sees what is his, and nothing is an alarm", async ({ page, troubles }) => {
-  await signIn(page, served, "bob", ["chat", "observe"]);
-  troubles.length = 0;
-  await at(page);
+test("bob sees only his own status and no alerts", async ({ page, browserErrors }) => {
+  await signIn(page, server, "bob", ["chat", "observe"]);
+  browserErrors.length = 0;
+  await openStatus(page);
   await expect(page.locator("main")).toContainText("this is your part");
-  await expect(part(page, "Workflow runs")).toContainText("shared/bookshelf.md");
-  await expect(part(page, "Workflow runs")).not.toContainText("weekly-review");
-  await expect(part(page, "Schedules")).toHaveCount(0);
+  await expect(section(page, "Workflow runs")).toContainText("shared/bookshelf.md");
+  await expect(section(page, "Workflow runs")).not.toContainText("weekly-review");
+  await expect(section(page, "Schedules")).toHaveCount(0);
   await expect(page.locator("main")).not.toContainText("private");
   await expect(page.getByRole("alert")).toHaveCount(0);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("a fresh workspace says what would be where", async ({ page, troubles }) => {
-  const fresh = await ownFresh();
+test("empty workspace shows empty states", async ({ page, browserErrors }) => {
+  const emptyServer = await startEmptyServer();
   try {
-    await signIn(page, fresh, "alice", ["chat", "observe", "admin"]);
-    troubles.length = 0;
-    await at(page, fresh);
-    await expect(part(page, "Latest errors")).toContainText("No recent errors.");
-    await expect(part(page, "Workflow runs")).toContainText("No workflow runs.");
-    await expect(part(page, "Nodes")).toContainText("this one");
-    await nothingSerious(page);
-    expect(troubles).toEqual([]);
+    await signIn(page, emptyServer, "alice", ["chat", "observe", "admin"]);
+    browserErrors.length = 0;
+    await openStatus(page, emptyServer);
+    await expect(section(page, "Latest errors")).toContainText("No recent errors.");
+    await expect(section(page, "Workflow runs")).toContainText("No workflow runs.");
+    await expect(section(page, "Nodes")).toContainText("this one");
+    await expectAccessible(page);
+    expect(browserErrors).toEqual([]);
   } finally {
-    await fresh.stop();
+    await emptyServer.stop();
   }
 });

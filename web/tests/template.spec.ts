@@ -1,35 +1,37 @@
 // The template view: editing, checking, previewing, comparing, saving and rolling back. Uses its own demo server,
 // because it changes the template.
 import type { Page } from "@playwright/test";
-import { complete, nothingSerious, type Own, ownDemo, signIn } from "./own";
-import { expect, overflow, settled, test } from "./page";
+import { expectAccessible } from "./accessibility";
+import { expect, horizontalOverflow, test, waitUntilLoaded } from "./fixtures";
+import { type DemoServer, signIn, startDemoServer } from "./isolated_server";
+import { acceptCompletion } from "./keyboard";
 
-let served: Own;
+let server: DemoServer;
 let original = "";
 test.beforeAll(async ({ browser }) => {
-  served = await ownDemo(browser);
+  server = await startDemoServer(browser);
 });
-test.afterAll(() => served.stop());
+test.afterAll(() => server.stop());
 test.beforeEach(async ({ context, page }) => {
-  await served.enter(context);
-  await at(page, "");
-  // Every test starts from the same text, whatever the previous one saved.
+  await server.signInOwner(context);
+  await openTemplate(page, "");
+  // Every test starts with the same template, regardless of what the previous test saved.
   original ||= await page.evaluate(
     async () => ((await (await fetch("/api/v1/template/history/3")).json()) as { template: string }).template,
   );
-  await elsewhere(page, original);
+  await saveThroughApi(page, original);
   await page.evaluate(() => localStorage.clear());
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
 });
 
-async function at(page: Page, query: string): Promise<void> {
-  await page.goto(`${served.url}/#/template${query}`);
-  await settled(page);
+async function openTemplate(page: Page, query: string): Promise<void> {
+  await page.goto(`${server.url}/#/template${query}`);
+  await waitUntilLoaded(page);
 }
 
-/** Saves as the page does, but as another user. */
-async function elsewhere(page: Page, template: string): Promise<void> {
+/** Saves through the API, so that the editor does not know the new version. */
+async function saveThroughApi(page: Page, template: string): Promise<void> {
   const status = await page.evaluate(async (template) => {
     const headers = { "content-type": "application/json" };
     return (
@@ -45,27 +47,27 @@ async function elsewhere(page: Page, template: string): Promise<void> {
 
 const editor = (page: Page) => page.getByRole("textbox", { name: "Template" });
 const preview = (page: Page) => page.getByRole("region", { name: "Rendered text" });
-const save = (page: Page) => page.getByRole("dialog", { name: "Save the template" });
+const saveDialog = (page: Page) => page.getByRole("dialog", { name: "Save the template" });
 
-async function write(page: Page, text: string): Promise<void> {
+async function replaceText(page: Page, text: string): Promise<void> {
   await editor(page).click();
   await page.keyboard.press("Control+A");
   await page.keyboard.insertText(text);
 }
 
-test("a button puts its variable in at the cursor, and says what it is", async ({ page, troubles }) => {
-  await write(page, "It is  today.");
+test("variable button inserts at the cursor and shows its description", async ({ page, browserErrors }) => {
+  await replaceText(page, "It is  today.");
   for (let step = 0; step < 7; step++) await page.keyboard.press("ArrowLeft");
   await page.getByRole("button", { name: "system date" }).click();
   await expect(editor(page)).toHaveText("It is [system:date] today.");
   await expect(page.getByText("Current date (YYYY-MM-DD)")).toBeVisible();
   await page.keyboard.type("!");
   await expect(editor(page)).toHaveText("It is [system:date]! today.");
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("a file is asked for by its path, and may be there or not", async ({ page }) => {
-  await write(page, "");
+test("file button asks for a path and inserts it conditionally", async ({ page }) => {
+  await replaceText(page, "");
   await page.getByRole("button", { name: "file path" }).click();
   const dialog = page.getByRole("dialog", { name: "Which file?" });
   await expect(dialog.getByLabel("Path")).toBeFocused();
@@ -79,8 +81,8 @@ test("a file is asked for by its path, and may be there or not", async ({ page }
   await expect(editor(page)).toBeFocused();
 });
 
-test("a condition is put around what is selected, ready to name its variable", async ({ page }) => {
-  await write(page, "kept");
+test("condition button wraps the selection and selects its variable", async ({ page }) => {
+  await replaceText(page, "kept");
   await page.keyboard.press("Control+A");
   await page.getByRole("button", { name: "condition if" }).click();
   await expect(editor(page)).toHaveText("[if git:branch]kept[else][endif]");
@@ -88,23 +90,23 @@ test("a condition is put around what is selected, ready to name its variable", a
   await expect(editor(page)).toHaveText("[if system:os]kept[else][endif]");
 });
 
-test("completion offers what can stand here", async ({ page }) => {
-  await write(page, "Today is ");
+test("completion offers matching variables and conditions", async ({ page }) => {
+  await replaceText(page, "Today is ");
   await page.keyboard.type("[sys");
   const options = page.getByRole("listbox").getByRole("option");
   await expect(options.filter({ hasText: "[system:date]" })).toBeVisible();
   await expect(options.filter({ hasText: "[system:date]" })).toContainText("Current date");
   await page.keyboard.type("tem:d");
-  await complete(page);
+  await acceptCompletion(page);
   await expect(editor(page)).toHaveText("Today is [system:date]");
   await page.keyboard.type(" [if !git:b");
   await expect(options.filter({ hasText: "git:branch" })).toBeVisible();
-  await complete(page);
+  await acceptCompletion(page);
   await expect(editor(page)).toHaveText("Today is [system:date] [if !git:branch]");
 });
 
-test("a mistake is underlined with its message, and the list leads to it", async ({ page, troubles }) => {
-  await write(page, "One line.\nToday is [sytem:date].");
+test("misspelt variable is underlined, explained and listed as a problem", async ({ page, browserErrors }) => {
+  await replaceText(page, "One line.\nToday is [sytem:date].");
   const underlined = page.locator(".cm-lintRange-warning");
   await expect(underlined).toHaveText("sytem");
   await underlined.hover();
@@ -116,49 +118,51 @@ test("a mistake is underlined with its message, and the list leads to it", async
   await page.keyboard.type("system");
   await expect(problems).toContainText("No problems");
   await expect(underlined).toHaveCount(0);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("F8 goes from one problem to the next", async ({ page }) => {
-  await write(page, "Today is [sytem:date].\nThere is [sytem:time].");
+test("F8 jumps to the next problem", async ({ page }) => {
+  await replaceText(page, "Today is [sytem:date].\nThere is [sytem:time].");
   await expect(page.getByRole("region", { name: "Problems" })).toContainText(
     "2 warnings. F8 in the editor jumps to the next one.",
   );
   await page.keyboard.press("Control+Home");
-  for (const replaced of ["first", "second"]) {
+  for (const replacement of ["first", "second"]) {
     await page.keyboard.press("F8");
-    await page.keyboard.type(replaced);
+    await page.keyboard.type(replacement);
   }
   await expect(editor(page)).toHaveText("Today is [first:date].There is [second:time].");
 });
 
-test("variables, conditions and brackets that are only brackets are told apart while one writes", async ({ page }) => {
-  await write(page, "On [system:date] [if git:branch]we [[branch][endif] out.");
+test("variables, conditions and literal brackets are highlighted differently", async ({ page }) => {
+  await replaceText(page, "On [system:date] [if git:branch]we [[branch][endif] out.");
   await expect(page.locator(".tpl-variable")).toHaveText(["[system:date]"]);
   await expect(page.locator(".tpl-condition")).toHaveText(["[if git:branch]", "[endif]"]);
   await expect(page.locator(".tpl-literal")).toHaveText(["[["]);
-  const ground = await page.locator(".tpl-variable").evaluate((one) => getComputedStyle(one).backgroundColor);
-  expect(ground).not.toBe("rgba(0, 0, 0, 0)");
+  const background = await page
+    .locator(".tpl-variable")
+    .evaluate((element) => getComputedStyle(element).backgroundColor);
+  expect(background).not.toBe("rgba(0, 0, 0, 0)");
 });
 
-test("the preview follows the typing, for whoever it is for, with tokens and prices", async ({ page, troubles }) => {
-  await write(page, "Words for [prompt:model]. [file:prompts/house-style.md]");
+test("preview follows typing and user, with tokens and prices", async ({ page, browserErrors }) => {
+  await replaceText(page, "Words for [prompt:model]. [file:prompts/house-style.md]");
   await expect(preview(page)).toContainText("Words for offline/demo-small.");
-  const figures = page.getByRole("region", { name: "Preview" });
-  await expect(figures).toContainText(/Weighs\s*\d+ tok/);
-  await expect(figures).toContainText(/A cold turn\s*\$0\.\d+/);
-  await expect(figures).toContainText(/A warm turn\s*\$0\.\d+/);
+  const previewRegion = page.getByRole("region", { name: "Preview" });
+  await expect(previewRegion).toContainText(/Weighs\s*\d+ tok/);
+  await expect(previewRegion).toContainText(/A cold turn\s*\$0\.\d+/);
+  await expect(previewRegion).toContainText(/A warm turn\s*\$0\.\d+/);
   await editor(page).click();
   await page.keyboard.press("Control+End");
   await page.keyboard.type(" And more.");
   await expect(preview(page)).toContainText("And more.");
-  await figures.getByLabel("user").selectOption("bob");
-  await expect(figures).toContainText("is withheld");
+  await previewRegion.getByLabel("user").selectOption("bob");
+  await expect(previewRegion).toContainText("is withheld");
   await expect(page).toHaveURL(/user=bob/);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("what is typed and what saving it costs are in sight, without scrolling", async ({ page }) => {
+test("preview and cost of saving stay visible without scrolling", async ({ page }) => {
   await page.setViewportSize({ width: 1280, height: 860 });
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Template for scribe");
   await editor(page).click();
@@ -174,31 +178,31 @@ test("what is typed and what saving it costs are in sight, without scrolling", a
     .poll(() => preview(page).evaluate((pane) => pane.scrollHeight - pane.clientHeight - pane.scrollTop))
     .toBeLessThan(60);
   await expect(editor(page)).toBeFocused();
-  const line = page.getByText(/^Saving affects \d+ of \d+ conversations: [\d,]+ tok, \$[\d.]+$/);
-  await expect(line).toBeInViewport();
+  const costLine = page.getByText(/^Saving affects \d+ of \d+ conversations: [\d,]+ tok, \$[\d.]+$/);
+  await expect(costLine).toBeInViewport();
 });
 
-test("a server that is gone is said once, where one tried to save", async ({ page }) => {
+test("unreachable server is reported once, in the save dialog", async ({ page }) => {
   await page.route(/system-prompt|api\/v1/, (route) => route.abort());
-  await write(page, "Nobody hears this.");
+  await replaceText(page, "Nobody hears this.");
   await page.getByRole("button", { name: "Save …" }).click();
-  await save(page).getByRole("button", { name: "Save", exact: true }).click();
-  await expect(save(page).getByRole("alert")).toHaveCount(1);
-  await expect(save(page)).toContainText("Unknown. The server is unreachable.");
+  await saveDialog(page).getByRole("button", { name: "Save", exact: true }).click();
+  await expect(saveDialog(page).getByRole("alert")).toHaveCount(1);
+  await expect(saveDialog(page)).toContainText("Unknown. The server is unreachable.");
   await expect(page.locator(".callout.bad:visible")).toHaveCount(1);
 });
 
-test("quick fingers lose no letter", async ({ page }) => {
-  await write(page, "");
-  const words = "The quick brown fox jumps over the lazy dog. ".repeat(4);
-  await page.keyboard.type(words);
-  await expect(editor(page)).toHaveText(words);
+test("fast typing loses no characters", async ({ page }) => {
+  await replaceText(page, "");
+  const text = "The quick brown fox jumps over the lazy dog. ".repeat(4);
+  await page.keyboard.type(text);
+  await expect(editor(page)).toHaveText(text);
 });
 
-test("unsaved work survives a reload, is said to be there, and can be discarded", async ({ page }) => {
-  await write(page, "Not saved yet.");
+test("unsaved draft survives a reload and can be discarded", async ({ page }) => {
+  await replaceText(page, "Not saved yet.");
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(editor(page)).toHaveText("Not saved yet.");
   await expect(page.getByText("Restored your unsaved draft")).toBeVisible();
   await expect(page.getByText("not saved", { exact: false }).first()).toBeVisible();
@@ -208,7 +212,7 @@ test("unsaved work survives a reload, is said to be there, and can be discarded"
   await expect(editor(page)).toHaveText("Not saved yet.");
   await expect(page.getByRole("button", { name: "Undo" })).toHaveCount(0);
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await page.getByRole("button", { name: "Discard" }).click();
   await expect(editor(page)).toContainText("You write letters");
   await editor(page).click();
@@ -216,13 +220,13 @@ test("unsaved work survives a reload, is said to be there, and can be discarded"
   await expect(page.getByRole("button", { name: "Undo" })).toHaveCount(0);
   await page.keyboard.press("Backspace");
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(editor(page)).toContainText("You write letters");
   await expect(page.getByRole("button", { name: "Save …" })).toBeDisabled();
 });
 
-test("saving says what it costs, in tokens and money, and keeps the reason", async ({ page, troubles }) => {
-  await write(page, `Be kind first.\n${original}`);
+test("saving shows its cost and stores the reason", async ({ page, browserErrors }) => {
+  await replaceText(page, `Be kind first.\n${original}`);
   const cost = page.getByRole("region", { name: "Cost of saving" });
   await expect(cost).toContainText(/\d+ of \d+ conversations/);
   await expect(cost).toContainText(/Cached tokens\s*[\d,]+ tok/);
@@ -231,9 +235,9 @@ test("saving says what it costs, in tokens and money, and keeps the reason", asy
   await cost.getByText("Conversations", { exact: true }).click();
   await expect(cost.getByRole("row").nth(1)).toContainText(/tok.*\$/);
   await page.keyboard.press("Control+s");
-  await expect(save(page)).toContainText("Applies to new conversations, and to others at their next compaction.");
-  await expect(save(page)).toContainText(/One-time cost\s*\$[\d.]+/);
-  await expect(save(page).getByLabel(/Why\?/)).toBeFocused();
+  await expect(saveDialog(page)).toContainText("Applies to new conversations, and to others at their next compaction.");
+  await expect(saveDialog(page)).toContainText(/One-time cost\s*\$[\d.]+/);
+  await expect(saveDialog(page).getByLabel(/Why\?/)).toBeFocused();
   await page.keyboard.type("kindness comes first");
   await page.keyboard.press("Control+s");
   await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
@@ -241,26 +245,26 @@ test("saving says what it costs, in tokens and money, and keeps the reason", asy
   await page.getByRole("tab", { name: "Versions" }).click();
   const newest = page.getByRole("list", { name: "Versions" }).getByRole("listitem").first();
   await expect(newest).toContainText(/in force.*alice.*kindness comes first/s);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("somebody was faster: theirs and mine side by side, mine is kept, and then saved", async ({ page }) => {
-  await write(page, "My own words.");
-  await elsewhere(page, "Their words.");
+test("edit conflict shows both texts, keeps the draft and saves it", async ({ page }) => {
+  await replaceText(page, "My own words.");
+  await saveThroughApi(page, "Their words.");
   await page.getByRole("button", { name: "Save …" }).click();
-  await save(page).getByLabel(/Why\?/).fill("mine are better");
-  await save(page).getByRole("button", { name: "Save", exact: true }).click();
+  await saveDialog(page).getByLabel(/Why\?/).fill("mine are better");
+  await saveDialog(page).getByRole("button", { name: "Save", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Edit conflict" });
   await expect(dialog).toContainText("Their words.");
   await expect(dialog).toContainText("My own words.");
   await dialog.getByRole("button", { name: "Keep editing" }).click();
   await expect(editor(page)).toHaveText("My own words.");
-  // The dialog does not ask for the reason again.
+  // The dialog keeps the reason.
   await page.getByRole("button", { name: "Save …" }).click();
   await expect(dialog.getByLabel(/Why\?/)).toHaveValue("mine are better");
   await dialog.getByRole("button", { name: "Keep editing" }).click();
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(editor(page)).toHaveText("My own words.");
   await expect(page.getByText(/stored version \d+ since you started editing/)).toBeVisible();
   await page.getByRole("button", { name: "Compare both" }).click();
@@ -277,7 +281,7 @@ test("somebody was faster: theirs and mine side by side, mine is kept, and then 
   );
 });
 
-test("what is typed while a text is being saved is kept", async ({ page }) => {
+test("text typed during a save is kept", async ({ page }) => {
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -286,10 +290,10 @@ test("what is typed while a text is being saved is kept", async ({ page }) => {
     if (route.request().method() === "PUT") await released;
     await route.continue();
   });
-  await write(page, "Saved words.");
+  await replaceText(page, "Saved words.");
   await page.keyboard.press("Control+s");
-  await save(page).getByRole("button", { name: "Save", exact: true }).click();
-  await save(page).getByRole("button", { name: "Cancel" }).click();
+  await saveDialog(page).getByRole("button", { name: "Save", exact: true }).click();
+  await saveDialog(page).getByRole("button", { name: "Cancel" }).click();
   await editor(page).click();
   await page.keyboard.press("Control+End");
   await page.keyboard.type(" Typed meanwhile.");
@@ -300,7 +304,7 @@ test("what is typed while a text is being saved is kept", async ({ page }) => {
   await expect(page.getByRole("button", { name: "Save …" })).toBeEnabled();
 });
 
-test("two versions are compared by their source and by what the model reads", async ({ page, troubles }) => {
+test("versions are compared by source and by rendered text", async ({ page, browserErrors }) => {
   await page.getByRole("tab", { name: "Versions" }).click();
   await page.getByRole("button", { name: "Compare version 1", exact: true }).click();
   const compare = page.getByRole("region", { name: "Compare" });
@@ -313,14 +317,14 @@ test("two versions are compared by their source and by what the model reads", as
   );
   await expect(compare.getByRole("textbox", { name: /Version 1: \d+ tokens/ })).not.toContainText("[file:");
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(compare.getByLabel("Before")).toHaveValue("1");
   await expect(compare.getByLabel("rendered text")).toBeChecked();
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("one edits from any version, and has back what was there", async ({ page }) => {
-  await write(page, "Mine, unsaved.");
+test("editing from an old version can restore the draft", async ({ page }) => {
+  await replaceText(page, "Mine, unsaved.");
   await page.getByRole("tab", { name: "Versions" }).click();
   await expect(
     page.getByRole("region", { name: "Compare" }).getByRole("textbox", { name: "Your unsaved text" }),
@@ -332,27 +336,25 @@ test("one edits from any version, and has back what was there", async ({ page })
   await expect(editor(page)).toHaveText("Mine, unsaved.");
 });
 
-test("whoever looks into one version after another, also after a reload, has back all that was written", async ({
-  page,
-}) => {
-  const from = async (version: number) => {
+test("drafts from several versions survive reloads and are restored", async ({ page }) => {
+  const editFromVersion = async (version: number) => {
     await page.getByRole("tab", { name: "Versions" }).click();
     await page.getByRole("button", { name: `Edit from version ${version}`, exact: true }).click();
     await expect(page.getByText(`You continued from version ${version}.`)).toBeVisible();
   };
-  await write(page, "Mine, unsaved.");
-  await from(1);
-  await from(2);
+  await replaceText(page, "Mine, unsaved.");
+  await editFromVersion(1);
+  await editFromVersion(2);
   await editor(page).click();
   await page.keyboard.press("Control+End");
   await page.keyboard.type(" Two, changed.");
-  await from(1);
+  await editFromVersion(1);
   await page.reload();
-  await settled(page);
-  // Another user's version does not drop it.
-  await elsewhere(page, "Their words.");
+  await waitUntilLoaded(page);
+  // A version stored meanwhile does not remove the drafts.
+  await saveThroughApi(page, "Their words.");
   await page.reload();
-  await settled(page);
+  await waitUntilLoaded(page);
   await page.getByRole("button", { name: "Restore my draft" }).click();
   await expect(editor(page)).toContainText("Two, changed.");
   await page.getByRole("button", { name: "Restore my draft" }).click();
@@ -360,7 +362,7 @@ test("whoever looks into one version after another, also after a reload, has bac
   await expect(page.getByRole("button", { name: "Restore my draft" })).toHaveCount(0);
 });
 
-test("an old version is restored as the next one, and says what that costs", async ({ page }) => {
+test("old version is restored as a new version", async ({ page }) => {
   await page.getByRole("tab", { name: "Versions" }).click();
   await page.getByRole("button", { name: "Restore version 2", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Restore version 2" });
@@ -374,29 +376,26 @@ test("an old version is restored as the next one, and says what that costs", asy
   await expect(editor(page)).not.toContainText("[prompt:model]");
 });
 
-test("hostile words stay words: in the editor, the preview, the messages and the differences", async ({
-  page,
-  troubles,
-}) => {
+test("hostile markup stays text in editor, preview and versions", async ({ page, browserErrors }) => {
   const hostile = `<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>"'><b>bold</b> [sytem:<i>x</i>]`;
-  await write(page, hostile);
+  await replaceText(page, hostile);
   await expect(preview(page)).toContainText("<b>bold</b>");
   await page.getByRole("button", { name: "Save …" }).click();
   await page.getByLabel(/Why\?/).fill("<b>why</b>");
-  await save(page).getByRole("button", { name: "Save", exact: true }).click();
+  await saveDialog(page).getByRole("button", { name: "Save", exact: true }).click();
   await page.getByRole("tab", { name: "Versions" }).click();
   await expect(page.getByText("<b>why</b>").first()).toBeVisible();
   expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
   expect(await page.locator("main img, main script").count()).toBe(0);
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("with the keyboard alone: write, complete, leave the editor, save", async ({ page }) => {
+test("template editor works with the keyboard alone", async ({ page }) => {
   await editor(page).focus();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("By key on [system:da");
   await expect(page.getByRole("option", { name: /\[system:date\]/ })).toBeVisible();
-  await complete(page);
+  await acceptCompletion(page);
   await page.keyboard.type(". ");
   await expect(editor(page)).toContainText("By key on [system:date]. You write");
   await page.keyboard.press("Tab");
@@ -408,45 +407,43 @@ test("with the keyboard alone: write, complete, leave the editor, save", async (
 });
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`writing, problems, dialogs and differences have nothing a screen reader stumbles over, ${scheme}`, async ({
-    page,
-  }) => {
+  test(`editor, dialogs and versions are accessible, ${scheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme });
-    await write(page, "Today is [sytem:date]. [if git:branch]x[endif]");
+    await replaceText(page, "Today is [sytem:date]. [if git:branch]x[endif]");
     await expect(page.getByRole("region", { name: "Problems" })).toContainText("1 warning");
-    await nothingSerious(page);
+    await expectAccessible(page);
     await page.keyboard.press("Control+s");
-    await expect(save(page)).toContainText("One-time cost");
-    await nothingSerious(page);
+    await expect(saveDialog(page)).toContainText("One-time cost");
+    await expectAccessible(page);
     await page.keyboard.press("Escape");
     await page.getByRole("tab", { name: "Versions" }).click();
     await expect(page.getByRole("region", { name: "Compare" }).getByRole("textbox").first()).toBeVisible();
-    await nothingSerious(page);
+    await expectAccessible(page);
   });
 }
 
-test("on a phone nothing is wider than the screen", async ({ page }) => {
+test("phone layout has no horizontal overflow", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
-  await write(page, `Today is [sytem:date]. ${"unbroken".repeat(30)}`);
+  await replaceText(page, `Today is [sytem:date]. ${"unbroken".repeat(30)}`);
   await expect(page.getByRole("region", { name: "Problems" })).toContainText("1 warning");
   await expect(preview(page)).toContainText("unbroken");
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
   await page.getByRole("tab", { name: "Versions" }).click();
   await expect(page.getByRole("region", { name: "Compare" }).getByRole("textbox").first()).toBeVisible();
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
 });
 
-test("bob is told calmly that the template is the owner's", async ({ page, troubles }) => {
-  await signIn(page, served, "bob", ["chat", "observe"]);
-  troubles.length = 0;
-  await at(page, "");
+test("bob sees a notice instead of the template", async ({ page, browserErrors }) => {
+  await signIn(page, server, "bob", ["chat", "observe"]);
+  browserErrors.length = 0;
+  await openTemplate(page, "");
   await expect(page.getByText("Only the owner can see the template")).toBeVisible();
   await expect(page.getByRole("alert")).toHaveCount(0);
   await expect(page.getByRole("main").getByRole("link", { name: "Prompt" })).toBeVisible();
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("words are found in the template, also those that are not on the screen", async ({ page }) => {
+test("editor search finds text and returns the focus", async ({ page }) => {
   await editor(page).click();
   await page.keyboard.press("Control+f");
   await page.getByLabel("Find").fill("house-style");

@@ -1,23 +1,22 @@
 // A Jinja template in a workspace without stored versions.
 import type { Page } from "@playwright/test";
-import { complete, ownWorkspace, signIn } from "./own";
-import { expect, settled, test } from "./page";
-import type { Served } from "./server";
+import { expect, test, waitUntilLoaded } from "./fixtures";
+import { signIn, startWorkspaceServer } from "./isolated_server";
+import { acceptCompletion } from "./keyboard";
+import type { RunningServer } from "./server";
 
-let served: Served;
+let server: RunningServer;
 test.beforeAll(async () => {
-  served = await ownWorkspace("template", (config) => config.replace("dialect: bracket ", "dialect: jinja "));
+  server = await startWorkspaceServer("template", (config) => config.replace("dialect: bracket ", "dialect: jinja "));
 });
-test.afterAll(() => served.stop());
+test.afterAll(() => server.stop());
 
 const editor = (page: Page) => page.getByRole("textbox", { name: "Template" });
 
-test("a Jinja template: its own buttons and words, its mistakes underlined, and the first version stored", async ({
-  page,
-}) => {
-  await signIn(page, served, "alice", ["chat", "observe", "admin"]);
-  await page.goto(`${served.url}/#/template`);
-  await settled(page);
+test("Jinja template completes, highlights, reports errors and stores version 1", async ({ page }) => {
+  await signIn(page, server, "alice", ["chat", "observe", "admin"]);
+  await page.goto(`${server.url}/#/template`);
+  await waitUntilLoaded(page);
   await expect(page.getByText(/no version is stored yet/)).toBeVisible();
   await expect(page.getByText("This is a Jinja template.")).toBeVisible();
   await editor(page).click();
@@ -25,10 +24,10 @@ test("a Jinja template: its own buttons and words, its mistakes underlined, and 
   await page.keyboard.press("Delete");
   await page.keyboard.type("You are {{ agent_n");
   await expect(page.getByRole("option", { name: /agent_name/ })).toBeVisible();
-  await complete(page);
+  await acceptCompletion(page);
   await page.keyboard.type("|upp");
   await expect(page.getByRole("option", { name: /upper/ })).toBeVisible();
-  await complete(page);
+  await acceptCompletion(page);
   await page.keyboard.type(" }}.");
   await expect(editor(page)).toHaveText("You are {{ agent_name|upper }}.");
   await expect(page.getByRole("region", { name: "Rendered text" })).toHaveText("You are ASSISTANT.");

@@ -1,25 +1,25 @@
-// Lists that fail to load, in part or completely: the error, the items that stay, and the retry.
-import { expect, test } from "./page";
+// Lists that fail to load: the error, the items that stay, and the retry.
+import { expect, test } from "./fixtures";
 
-test("a further page that does not come is asked for again, and what is shown stays", async ({ page, open }) => {
-  let away = true;
+test("failed next page keeps the loaded items and can be retried", async ({ page, open }) => {
+  let unavailable = true;
   await page.route("**/api/v1/conversations?**", async (route) => {
-    const second = new URL(route.request().url()).searchParams.get("after") === "two";
-    if (second && away)
+    const isSecondPage = new URL(route.request().url()).searchParams.get("after") === "two";
+    if (isSecondPage && unavailable)
       return route.fulfill({
         status: 503,
         json: { code: "busy", detail: "the store is busy", help: "try again in a moment" },
       });
-    const items = Array.from({ length: 100 }, (_, at) => ({
-      id: `c-${second ? 100 + at : at}`,
-      title: `Number ${second ? 100 + at : at}`,
+    const items = Array.from({ length: 100 }, (_, index) => ({
+      id: `c-${isSecondPage ? 100 + index : index}`,
+      title: `Number ${isSecondPage ? 100 + index : index}`,
       user: "alice",
       situation: "dm",
       agent: "Assistant",
       created_at: "2026-11-17T02:00:00Z",
       last_activity_at: "2026-11-17T02:00:00Z",
     }));
-    await route.fulfill({ json: { items, next: second ? null : "two" } });
+    await route.fulfill({ json: { items, next: isSecondPage ? null : "two" } });
   });
   await page.clock.install();
   await open("#/conversations");
@@ -30,7 +30,7 @@ test("a further page that does not come is asked for again, and what is shown st
   await page.clock.runFor(25_000);
   await expect(page.getByRole("alert")).toContainText("The store is busy.");
   await expect(page.locator("tbody tr")).toHaveCount(100);
-  away = false;
+  unavailable = false;
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("link", { name: "Number 199" })).toBeAttached();
   await expect(page.getByRole("link", { name: "Number 0", exact: true })).toBeAttached();
@@ -38,30 +38,27 @@ test("a further page that does not come is asked for again, and what is shown st
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
 
-test("a search that is refused shows nothing of the list before it, and begins at its own first page", async ({
-  page,
-  open,
-}) => {
-  let away = true;
+test("failed search clears the list and retries from page one", async ({ page, open }) => {
+  let unavailable = true;
   await page.route("**/api/v1/conversations?**", async (route) => {
-    const asks = new URL(route.request().url()).searchParams;
-    const searched = asks.get("q") !== null;
-    if (searched && away)
+    const params = new URL(route.request().url()).searchParams;
+    const isSearch = params.get("q") !== null;
+    if (isSearch && unavailable)
       return route.fulfill({
         status: 503,
         json: { code: "busy", detail: "the store is busy", help: "try again in a moment" },
       });
-    const from = asks.get("after") === "two" ? 100 : 0;
-    const items = Array.from({ length: searched && from === 0 ? 3 : 100 }, (_, at) => ({
-      id: `c-${from + at}`,
-      title: `${searched ? "Match" : "Number"} ${from + at}`,
+    const from = params.get("after") === "two" ? 100 : 0;
+    const items = Array.from({ length: isSearch && from === 0 ? 3 : 100 }, (_, index) => ({
+      id: `c-${from + index}`,
+      title: `${isSearch ? "Match" : "Number"} ${from + index}`,
       user: "alice",
       situation: "dm",
       agent: "Assistant",
       created_at: "2026-11-17T02:00:00Z",
       last_activity_at: "2026-11-17T02:00:00Z",
     }));
-    await route.fulfill({ json: { items, next: searched || from > 0 ? null : "two" } });
+    await route.fulfill({ json: { items, next: isSearch || from > 0 ? null : "two" } });
   });
   await open("#/conversations");
   await page.getByRole("button", { name: "Show more" }).click();
@@ -70,17 +67,17 @@ test("a search that is refused shows nothing of the list before it, and begins a
   await expect(page.getByRole("alert")).toContainText("The store is busy.");
   await expect(page.locator("tbody tr")).toHaveCount(0);
   await expect(page.getByRole("button", { name: "Show more" })).toHaveCount(0);
-  away = false;
+  unavailable = false;
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.locator("tbody tr")).toHaveCount(3);
   await expect(page.getByRole("link", { name: "Match 0" })).toBeVisible();
 });
 
-test("who is there can't be told: the filters say so, and the list is there", async ({ page, open }) => {
-  let away = true;
-  const refusal = { code: "busy", detail: "the store is busy", help: "try again in a moment" };
+test("failed filter request shows an error and keeps the list", async ({ page, open }) => {
+  let unavailable = true;
+  const problem = { code: "busy", detail: "the store is busy", help: "try again in a moment" };
   await page.route("**/api/v1/occasions", (route) =>
-    away ? route.fulfill({ status: 503, json: refusal }) : route.continue(),
+    unavailable ? route.fulfill({ status: 503, json: problem }) : route.continue(),
   );
   await open("#/conversations");
   await expect(page.getByRole("alert")).toContainText("The store is busy.");
@@ -88,7 +85,7 @@ test("who is there can't be told: the filters say so, and the list is there", as
   await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Trace" }).click();
   await expect(page.getByRole("alert")).toContainText("The store is busy.");
   await expect(page.getByRole("table").getByRole("link").first()).toBeVisible();
-  away = false;
+  unavailable = false;
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("alert")).toHaveCount(0);
   await expect(page.getByLabel("who")).toContainText("bob");

@@ -1,18 +1,18 @@
-// Signing in with a one-time link or a token; neither stays readable.
+// Signing in with a one-time link or a token, which scripts cannot read afterwards.
 import { execFileSync } from "node:child_process";
 import { expect, test } from "@playwright/test";
-import { type Served, serve } from "./server";
+import { type RunningServer, startServer } from "./server";
 
 test.use({ storageState: { cookies: [], origins: [] } });
 
-let served: Served;
+let server: RunningServer;
 test.beforeAll(async () => {
-  served = await serve(["serve", "--demo"]);
+  server = await startServer(["serve", "--demo"]);
 });
-test.afterAll(async () => served.stop());
+test.afterAll(async () => server.stop());
 
-test("a stranger is asked for a token, and told where one is had", async ({ page }) => {
-  await page.goto(served.url);
+test("sign-in form shows the token command and rejects malformed tokens", async ({ page }) => {
+  await page.goto(server.url);
   await expect(page.getByLabel("Token")).toBeFocused();
   await expect(page.getByText("foreword token create")).toBeVisible();
   await page.getByLabel("Token").fill("fwd_nonsense");
@@ -20,22 +20,21 @@ test("a stranger is asked for a token, and told where one is had", async ({ page
   await expect(page.getByRole("alert")).toContainText("Malformed token");
 });
 
-test("the link opens the page once, and nothing of it stays in the address or in reach of scripts", async ({
-  page,
-  browser,
-}) => {
-  await page.goto(served.link);
+test("sign-in link works once and leaves no readable token", async ({ page, browser }) => {
+  await page.goto(server.link);
   await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
   expect(page.url()).not.toContain("welcome");
-  const kept = await page.evaluate(() => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage }));
-  expect(kept).not.toContain("fwd_");
+  const storedData = await page.evaluate(
+    () => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage }),
+  );
+  expect(storedData).not.toContain("fwd_");
   await page.reload();
   await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
 
-  const other = await (await browser.newContext()).newPage();
-  await other.goto(served.link);
-  await expect(other.getByRole("alert")).toContainText("it was used");
-  await other.context().close();
+  const otherPage = await (await browser.newContext()).newPage();
+  await otherPage.goto(server.link);
+  await expect(otherPage.getByRole("alert")).toContainText("it was used");
+  await otherPage.context().close();
 
   await page.getByRole("button", { name: "Sign out" }).click();
   await expect(page.getByLabel("Token")).toBeVisible();
@@ -43,33 +42,33 @@ test("the link opens the page once, and nothing of it stays in the address or in
   await expect(page.getByLabel("Token")).toBeVisible();
 });
 
-test("the link works in a tab that shows the sign-in already", async ({ page }) => {
-  const own = await serve(["serve", "--demo"]);
+test("sign-in link works in a tab that shows the form", async ({ page }) => {
+  const otherServer = await startServer(["serve", "--demo"]);
   try {
-    await page.goto(own.url);
+    await page.goto(otherServer.url);
     await expect(page.getByLabel("Token")).toBeFocused();
     // Only the hash changes, so the browser does not reload.
-    await page.goto(own.link);
+    await page.goto(otherServer.link);
     await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
     expect(page.url()).not.toContain("welcome");
   } finally {
-    await own.stop();
+    await otherServer.stop();
   }
 });
 
-test("bob's token opens what bob may see", async ({ page }) => {
-  const made = execFileSync(
+test("bob's token opens every view", async ({ page }) => {
+  const output = execFileSync(
     process.env.FOREWORD_BIN ?? "../target/debug/foreword",
-    ["-w", served.workspace, "--json", "token", "create", "--user", "bob"],
+    ["-w", server.workspace, "--json", "token", "create", "--user", "bob"],
     { encoding: "utf8" },
   );
-  const { token } = JSON.parse(made) as { token: string };
-  await page.goto(served.url);
+  const { token } = JSON.parse(output) as { token: string };
+  await page.goto(server.url);
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Open" }).click();
   await expect(page.getByText("inner trust")).toBeVisible();
   for (const view of ["prompt", "template", "layers", "chat", "conversations", "senders", "trace", "costs", "status"]) {
-    await page.goto(`${served.url}/#/${view}`);
+    await page.goto(`${server.url}/#/${view}`);
     await expect(page.locator(`main[data-view="${view}"] h1`).first()).toBeVisible();
   }
 });

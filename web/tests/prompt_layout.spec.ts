@@ -1,11 +1,7 @@
-// The prompt view on small screens and with many users.
-import { expect, overflow, settled, test } from "./page";
+// The layout of the prompt view: phones, many users, and the size of layers.
+import { expect, horizontalOverflow, test, waitUntilLoaded } from "./fixtures";
 
-test("on a phone the stack comes first, and what else can be chosen is folded away", async ({
-  page,
-  open,
-  troubles,
-}) => {
+test("phone layout shows layers first and collapses the occasion controls", async ({ page, open, browserErrors }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await open("#/prompt");
   await expect(page.getByText(/^alice, private: [\d,]+ tokens, \$[\d.]+ warm, \$[\d.]+ cold$/)).toBeInViewport();
@@ -15,38 +11,35 @@ test("on a phone the stack comes first, and what else can be chosen is folded aw
   await page.getByLabel("situation").selectOption("group");
   await expect(page).toHaveURL(/situation=group/);
   await expect(page.getByLabel("situation")).toBeVisible();
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
   await page.setViewportSize({ width: 1280, height: 860 });
   await expect(page.getByText("Another occasion …")).toBeHidden();
   await expect(page.getByLabel("situation")).toBeVisible();
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });
 
-test("on a phone the tables of epochs and of two prompts are cards, and no column is out of sight", async ({
-  page,
-  open,
-}) => {
+test("epoch and comparison tables fit a phone", async ({ page, open }) => {
   await page.setViewportSize({ width: 390, height: 844 });
-  for (const [place, name] of [
+  for (const [hash, name] of [
     ["#/prompt?conversation=workshop", "Epochs"],
     ["#/prompt?tab=compare", "Totals of both"],
   ] as const) {
-    await open(place);
+    await open(hash);
     const table = page.getByRole("region", { name });
     await expect(table.getByRole("row").first()).toBeVisible();
-    expect(await table.evaluate((one) => one.scrollWidth - one.clientWidth), name).toBeLessThanOrEqual(0);
+    expect(await table.evaluate((element) => element.scrollWidth - element.clientWidth), name).toBeLessThanOrEqual(0);
   }
 });
 
-test("of thirty people six have their buttons there, and the others are folded away", async ({ page, open }) => {
+test("occasion buttons show six users and collapse the others", async ({ page, open }) => {
   await page.route("**/api/v1/occasions", async (route) => {
-    const known = await (await route.fetch()).json();
-    const more = Array.from({ length: 27 }, (_, at) => ({
-      name: `neighbour${at + 1}`,
+    const occasions = await (await route.fetch()).json();
+    const extraUsers = Array.from({ length: 27 }, (_, index) => ({
+      name: `neighbour${index + 1}`,
       trust: "familiar",
       channels: [],
     }));
-    await route.fulfill({ json: { ...known, users: [...known.users, ...more] } });
+    await route.fulfill({ json: { ...occasions, users: [...occasions.users, ...extraUsers] } });
   });
   await open("#/prompt");
   await expect(page.getByRole("button", { name: /, private$/ })).toHaveCount(6);
@@ -54,24 +47,21 @@ test("of thirty people six have their buttons there, and the others are folded a
   await expect(page.getByRole("button", { name: "neighbour27, private" })).toBeVisible();
 });
 
-test("rows that are equally high tell by their bar which layer weighs more", async ({ page, open }) => {
+test("layer bar is larger for a layer with more tokens", async ({ page, open }) => {
   await open("#/prompt");
-  const bar = (name: RegExp) =>
+  const barSize = (name: RegExp) =>
     page
       .getByRole("button", { name })
-      .evaluate((one) => Number.parseInt(getComputedStyle(one).backgroundSize.split(" ")[1] ?? "0", 10));
-  expect(await bar(/^TOOLS\.md/)).toBeGreaterThan(await bar(/^IDENTITY\.md/));
+      .evaluate((element) => Number.parseInt(getComputedStyle(element).backgroundSize.split(" ")[1] ?? "0", 10));
+  expect(await barSize(/^TOOLS\.md/)).toBeGreaterThan(await barSize(/^IDENTITY\.md/));
   await expect(page.getByText("Small layers are at least one line high", { exact: false })).toBeVisible();
 });
 
-test("where an agent's prompt is the template, it leads there, and the template says whose it is", async ({
-  page,
-  open,
-}) => {
+test("prompt built from the template links to its editor", async ({ page, open }) => {
   await open("#/prompt");
   await expect(page.getByRole("link", { name: "Edit the template" })).toHaveCount(0);
   await open("#/prompt?agent=scribe");
   await page.getByRole("link", { name: "Edit the template" }).click();
-  await settled(page);
+  await waitUntilLoaded(page);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Template for scribe");
 });

@@ -1,17 +1,17 @@
-// Markup in prompts, templates, messages and titles stays plain text everywhere.
+// Markup and bidirectional control characters in prompts, messages, titles and senders stay plain text in every view.
 import type { Page } from "@playwright/test";
-import { expect, settled, test } from "./page";
-import { post } from "./talk";
+import { post } from "./chat_helpers";
+import { expect, test, waitUntilLoaded } from "./fixtures";
 
 const HOSTILE = `<img src=x onerror="window.hacked=1"><script>window.hacked=2</script><svg/onload=window.hacked=3>"'><b>bold</b>`;
 const MALLORY = "<b>mallory</b>";
-const TURNED = "invoice\u202Efdp.exe \u2066x";
-const SHOWN = "invoice⟪U+202E⟫fdp.exe ⟪U+2066⟫x";
+const BIDI_TEXT = "invoice\u202Efdp.exe \u2066x";
+const ESCAPED_BIDI_TEXT = "invoice⟪U+202E⟫fdp.exe ⟪U+2066⟫x";
 
-/** A conversation with the agent that uses the template, and its turn. */
-async function talkWithScribe(page: Page, words: string): Promise<{ id: string; turn: string }> {
-  const { id } = await post<{ id: string }>(page, "/api/v1/conversations", { title: words, agent: "scribe" });
-  await post(page, `/api/v1/conversations/${id}/messages`, { text: words });
+/** Starts a conversation with the agent that uses the template, and returns its id and turn. */
+async function startScribeConversation(page: Page, text: string): Promise<{ id: string; turn: string }> {
+  const { id } = await post<{ id: string }>(page, "/api/v1/conversations", { title: text, agent: "scribe" });
+  await post(page, `/api/v1/conversations/${id}/messages`, { text: text });
   const turn = await page.evaluate(
     async (id) => (await (await fetch(`/api/v1/turns?session=${id}`)).json()).items[0].turn as string,
     id,
@@ -20,45 +20,45 @@ async function talkWithScribe(page: Page, words: string): Promise<{ id: string; 
 }
 
 /**
- * Runs `then` while the template contains the text; saves it as the page would, with the cookie and from its origin.
+ * Runs `action` while the template contains the text. Saves like the page: with its cookie and from its origin.
  */
-async function withTemplate(page: Page, words: string, then: () => Promise<void>): Promise<void> {
-  const put = (template: string, message: string) =>
+async function withTemplate(page: Page, text: string, action: () => Promise<void>): Promise<void> {
+  const saveTemplate = (template: string, message: string) =>
     page.evaluate(
       async ({ template, message }) => {
-        const stored = await fetch("/system-prompt", {
+        const response = await fetch("/system-prompt", {
           method: "PUT",
           headers: { "content-type": "application/json" },
           body: JSON.stringify({ template, message }),
         });
-        return stored.status;
+        return response.status;
       },
       { template, message },
     );
   const before = await page.evaluate(async () => (await (await fetch("/system-prompt")).json()).template as string);
-  expect(await put(`${before}\n${words}`, words.slice(0, 80))).toBe(200);
+  expect(await saveTemplate(`${before}\n${text}`, text.slice(0, 80))).toBe(200);
   try {
-    await then();
+    await action();
   } finally {
-    await put(before, "as before");
+    await saveTemplate(before, "as before");
   }
 }
 
 /** Expands every span of a turn, so that all its fields are on the page. */
-async function openSteps(page: Page): Promise<void> {
-  const steps = page.locator("button[data-span]");
-  for (let at = 0; at < (await steps.count()); at++) await steps.nth(at).click();
+async function expandSpans(page: Page): Promise<void> {
+  const spans = page.locator("button[data-span]");
+  for (let index = 0; index < (await spans.count()); index++) await spans.nth(index).click();
 }
 
-test("a hostile template, message, title and sender stay text in every view", async ({ page, open, troubles }) => {
+test("markup in template, message, title and sender stays text", async ({ page, open, browserErrors }) => {
   test.setTimeout(150_000);
   await open("#/prompt");
   await withTemplate(page, HOSTILE, async () => {
-    const { id, turn } = await talkWithScribe(page, HOSTILE);
+    const { id, turn } = await startScribeConversation(page, HOSTILE);
     await post(page, "/api/v1/inbox", { sender: MALLORY, body: HOSTILE });
     const main = page.locator("main");
-    /** The view, the preparation, and the element that contains the text. */
-    const places: [string, (() => Promise<unknown>)?, (() => ReturnType<Page["locator"]>)?][] = [
+    /** The hash of the view, an optional preparation, and the element that contains the text. */
+    const views: [string, (() => Promise<unknown>)?, (() => ReturnType<Page["locator"]>)?][] = [
       [
         "#/prompt?agent=scribe",
         () => page.getByRole("button", { name: /^Template/ }).click(),
@@ -83,38 +83,34 @@ test("a hostile template, message, title and sender stay text in every view", as
       ["#/senders", undefined, () => page.getByRole("region", { name: "Senders" })],
       [`#/senders/${encodeURIComponent(MALLORY)}`, undefined, () => page.locator("figure.outside").first()],
       ["#/trace", undefined, () => page.getByRole("table").first()],
-      [`#/trace/${turn}`, () => openSteps(page), () => page.getByRole("heading", { level: 1 })],
+      [`#/trace/${turn}`, () => expandSpans(page), () => page.getByRole("heading", { level: 1 })],
       ["#/costs"],
       ["#/status"],
     ];
-    for (const [place, first, within] of places) {
+    for (const [hash, prepare, locate] of views) {
       await page.goto("about:blank");
-      await open(place);
-      await first?.();
-      if (within) {
-        await expect(within(), place).toContainText(
-          place === "#/senders" ? MALLORY : "<script>window.hacked=2</script>",
+      await open(hash);
+      await prepare?.();
+      if (locate) {
+        await expect(locate(), hash).toContainText(
+          hash === "#/senders" ? MALLORY : "<script>window.hacked=2</script>",
           { timeout: 30_000 },
         );
-        await expect(within(), place).toBeVisible();
+        await expect(locate(), hash).toBeVisible();
       }
-      expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked), place).toBeUndefined();
-      expect(await main.locator("img[src='x'], script, svg[onload], b").count(), place).toBe(0);
+      expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked), hash).toBeUndefined();
+      expect(await main.locator("img[src='x'], script, svg[onload], b").count(), hash).toBe(0);
     }
   });
-  expect(troubles).toEqual([]);
-  await settled(page);
+  expect(browserErrors).toEqual([]);
+  await waitUntilLoaded(page);
 });
 
-test("characters that turn the direction of a text are shown, and turn nothing around them", async ({
-  page,
-  open,
-  troubles,
-}) => {
+test("bidirectional control characters are shown escaped", async ({ page, open, browserErrors }) => {
   await open("#/prompt");
-  await withTemplate(page, `Look: ${TURNED}`, async () => {
-    const { id, turn } = await talkWithScribe(page, `Look: ${TURNED}`);
-    const places = [
+  await withTemplate(page, `Look: ${BIDI_TEXT}`, async () => {
+    const { id, turn } = await startScribeConversation(page, `Look: ${BIDI_TEXT}`);
+    const views = [
       "#/conversations",
       `#/conversations/${id}`,
       `#/chat/${id}`,
@@ -125,24 +121,24 @@ test("characters that turn the direction of a text are shown, and turn nothing a
       "#/prompt?agent=scribe&layer=template",
       "#/prompt?agent=scribe&tab=text",
     ];
-    for (const place of places) {
-      await open(place);
-      if (place.includes(turn)) await openSteps(page);
-      await expect(page.locator("main").getByText(SHOWN).first(), place).toBeVisible();
+    for (const hash of views) {
+      await open(hash);
+      if (hash.includes(turn)) await expandSpans(page);
+      await expect(page.locator("main").getByText(ESCAPED_BIDI_TEXT).first(), hash).toBeVisible();
       expect(
         await page
           .locator("main")
           .evaluate((main) => /[\u202A-\u202E\u2066-\u2069]/.test((main as HTMLElement).innerText)),
-        place,
+        hash,
       ).toBe(false);
     }
-    // A side-by-side diff is an editor that renders its own lines.
+    // The side-by-side diff is an editor, which renders the lines itself.
     await open("#/prompt?agent=scribe&tab=compare&against=chosen&b.agent=Assistant");
     await page
       .getByRole("list", { name: "Layers side by side" })
       .getByRole("button", { name: /Template/ })
       .click();
-    await expect(page.locator(".diff .cm-content").first()).toContainText(SHOWN);
+    await expect(page.locator(".diff .cm-content").first()).toContainText(ESCAPED_BIDI_TEXT);
     expect(
       await page
         .locator(".diff .cm-content")
@@ -150,5 +146,5 @@ test("characters that turn the direction of a text are shown, and turn nothing a
         .evaluate((text) => /[\u202A-\u202E\u2066-\u2069]/.test((text as HTMLElement).innerText)),
     ).toBe(false);
   });
-  expect(troubles).toEqual([]);
+  expect(browserErrors).toEqual([]);
 });

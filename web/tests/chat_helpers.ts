@@ -7,18 +7,18 @@ export function composer(page: Page): Locator {
 }
 
 /** Types a message and sends it. */
-export async function say(page: Page, text: string): Promise<void> {
+export async function sendMessage(page: Page, text: string): Promise<void> {
   await composer(page).fill(text);
   await composer(page).press("Enter");
 }
 
-/** The answers, in order. */
+/** All answers, oldest first. */
 export function answers(page: Page): Locator {
   return page.locator("article.answer");
 }
 
 /** Waits until the last answer is complete. */
-export async function answered(page: Page): Promise<Locator> {
+export async function waitForAnswer(page: Page): Promise<Locator> {
   const last = answers(page).last();
   await expect(last).toBeVisible();
   await expect(last).toHaveAttribute("aria-busy", "false", { timeout: 20_000 });
@@ -26,17 +26,17 @@ export async function answered(page: Page): Promise<Locator> {
 }
 
 /** The id of the open conversation. */
-export async function here(page: Page): Promise<string> {
+export async function currentConversationId(page: Page): Promise<string> {
   await expect(page).toHaveURL(/#\/chat\/.+/);
   return decodeURIComponent(/#\/chat\/([^?]+)/.exec(page.url())?.[1] ?? "");
 }
 
-/** Sends a GET request from the page. */
+/** Sends a GET request with the cookie of the page. */
 export function get<T>(page: Page, path: string): Promise<T> {
   return page.evaluate(async (path) => (await fetch(path)).json(), path) as Promise<T>;
 }
 
-/** Sends a request the page itself could send. */
+/** Sends a POST request with the cookie of the page. */
 export function post<T>(page: Page, path: string, body: unknown): Promise<T> {
   return page.evaluate(
     async ({ path, body }) =>
@@ -52,11 +52,11 @@ export function post<T>(page: Page, path: string, body: unknown): Promise<T> {
 }
 
 /** Creates a token for a user of a workspace. */
-export function tokenOf(workspace: string, user: string): string {
-  const made = execFileSync(
+export function createToken(workspace: string, user: string): string {
+  const output = execFileSync(
     process.env.FOREWORD_BIN ?? "../target/debug/foreword",
     ["-w", workspace, "--json", "token", "create", "--user", user],
     { encoding: "utf8" },
   );
-  return (JSON.parse(made) as { token: string }).token;
+  return (JSON.parse(output) as { token: string }).token;
 }
