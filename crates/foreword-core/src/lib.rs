@@ -15,6 +15,7 @@
 
 pub mod allowance;
 pub mod api_token;
+pub mod backoff;
 pub mod budget;
 pub mod cache;
 pub mod cache_rewrite_cost;

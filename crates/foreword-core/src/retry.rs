@@ -1,6 +1,5 @@
 //! Decides whether and when a failed model call is retried: exponential backoff with jitter. The caller waits, compacts
-//! or reports, and passes in the
-//! jitter.
+//! or reports, and passes in the jitter.
 
 mod status_line;
 
@@ -9,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::backoff::Backoff;
 use crate::model::{ErrorKind, ModelError};
 use crate::string_enum::string_enum;
 
@@ -146,8 +146,8 @@ impl RetryPolicy {
     /// The requeue delay of a message that was requeued `times_before` times; `None` if that was the maximum.
     #[must_use]
     pub fn requeue(&self, times_before: u32) -> Option<Duration> {
-        let delay = doubled(self.requeue_delay, times_before).min(self.max_requeue_delay);
-        (times_before < self.max_requeues).then_some(delay)
+        let backoff = Backoff { first: self.requeue_delay, max: self.max_requeue_delay };
+        (times_before < self.max_requeues).then(|| backoff.delay(times_before.saturating_add(1)))
     }
 
     /// Whether the same request may succeed later.
@@ -177,19 +177,14 @@ impl RetryPolicy {
     /// The delay before the next retry after `attempt` retries: exponential backoff with jitter.
     #[must_use]
     pub fn delay(&self, attempt: u32, chance: f64) -> Duration {
-        let longest = doubled(self.base_delay, attempt).min(self.max_delay);
-        let chance = if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 1.0 };
-        // In halves, because a float cannot represent the longest duration.
-        let half = longest / 2;
-        half.saturating_add(half.mul_f64(chance)).min(longest)
+        self.backoff().jittered_delay(attempt.saturating_add(1), chance)
     }
-}
 
-/// `delay` doubled `times` times.
-fn doubled(delay: Duration, times: u32) -> Duration {
-    // After this many doublings a nanosecond reaches the maximum duration.
-    const MAX_DOUBLINGS: u32 = 96;
-    (0..times.min(MAX_DOUBLINGS)).fold(delay, |delay, _| delay.saturating_mul(2))
+    /// The delays between retries.
+    #[must_use]
+    pub const fn backoff(&self) -> Backoff {
+        Backoff { first: self.base_delay, max: self.max_delay }
+    }
 }
 
 #[cfg(test)]

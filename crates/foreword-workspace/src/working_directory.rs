@@ -140,12 +140,12 @@ mod tests {
     use super::*;
     use crate::workspace::Environment;
 
-    struct Scene {
+    struct Fixture {
         folder: tempfile::TempDir,
         workspace: Workspace,
     }
 
-    fn scene() -> Scene {
+    fn fixture() -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &str| folder.path().join(path);
         for path in ["workspace/notes", "workspace/.git", "home/code/app/.git", "elsewhere"] {
@@ -157,10 +157,10 @@ mod tests {
         symlink(at("home/code/app"), at("elsewhere/in")).unwrap();
         let environment = Environment { home: Some(at("home")), ..Environment::default() };
         let workspace = Workspace::open(&at("workspace"), environment).unwrap();
-        Scene { folder, workspace }
+        Fixture { folder, workspace }
     }
 
-    impl Scene {
+    impl Fixture {
         fn name(&self, path: &str) -> Result<String, WorkingDirectoryError> {
             let path = path.replace("TMP", &self.folder.path().to_string_lossy());
             self.workspace.working_directory(&path).map(|found| found.name)
@@ -169,19 +169,19 @@ mod tests {
 
     #[test]
     fn directories_below_the_workspace_and_the_roots_are_allowed() {
-        let scene = scene();
+        let fixture = fixture();
         for (path, name) in [(".", "."), ("notes", "notes"), ("TMP/workspace/notes/", "notes")] {
-            assert_eq!(scene.name(path).as_deref(), Ok(name), "{path}");
+            assert_eq!(fixture.name(path).as_deref(), Ok(name), "{path}");
         }
-        let app = scene.folder.path().canonicalize().unwrap().join("home/code/app");
+        let app = fixture.folder.path().canonicalize().unwrap().join("home/code/app");
         for path in ["~/code/app", "TMP/home/code/app", "TMP/elsewhere/in", "../home/code/app"] {
-            assert_eq!(scene.name(path).as_deref(), Ok(app.to_str().unwrap()), "{path}");
+            assert_eq!(fixture.name(path).as_deref(), Ok(app.to_str().unwrap()), "{path}");
         }
     }
 
     #[test]
     fn links_out_of_a_root_and_others_are_refused() {
-        let scene = scene();
+        let fixture = fixture();
         let outside = [
             "/",
             "..",
@@ -193,24 +193,25 @@ mod tests {
             "~/code/app/.git",
         ];
         for path in outside {
-            let refused = scene.name(path).unwrap_err();
+            let refused = fixture.name(path).unwrap_err();
             assert!(matches!(refused, WorkingDirectoryError::NotAllowed { .. }), "{path}: {refused:?}");
             let help = refused.help_for_owner();
             assert!(help.contains("/home/code`") && help.contains("/workspace`"), "{help}");
             assert!(!refused.to_string().contains("home/code`"), "{refused}");
         }
-        assert!(matches!(scene.name("~/code/file"), Err(WorkingDirectoryError::Unusable { .. })));
-        assert!(matches!(scene.name("~/gone"), Err(WorkingDirectoryError::Missing(_))));
+        assert!(matches!(fixture.name("~/code/file"), Err(WorkingDirectoryError::Unusable { .. })));
+        assert!(matches!(fixture.name("~/gone"), Err(WorkingDirectoryError::Missing(_))));
     }
 
     #[test]
     fn stored_directory_is_rechecked() {
-        let scene = scene();
-        let stored = |name: &str| scene.workspace.stored_working_directory(name);
+        let fixture = fixture();
+        let stored = |name: &str| fixture.workspace.stored_working_directory(name);
         assert!(stored("notes").unwrap().ends_with("workspace/notes"));
         assert!(stored("removed").unwrap().ends_with("workspace/removed"));
-        fs::remove_dir(scene.folder.path().join("workspace/notes")).unwrap();
-        symlink(scene.folder.path().join("elsewhere"), scene.folder.path().join("workspace/notes")).unwrap();
+        fs::remove_dir(fixture.folder.path().join("workspace/notes")).unwrap();
+        symlink(fixture.folder.path().join("elsewhere"), fixture.folder.path().join("workspace/notes"))
+            .unwrap();
         assert!(matches!(stored("notes"), Err(WorkingDirectoryError::NotAllowed { .. })));
     }
 }

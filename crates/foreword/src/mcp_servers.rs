@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreword_agent::clock_and_rng::Machine;
-use foreword_agent::mcp::{McpEnvironment, Servers, usual_backoff};
+use foreword_agent::mcp::{McpEnvironment, RESTART_BACKOFF, Servers};
 use foreword_agent::tools::bash::BashSettings;
 use foreword_core::event::Event;
 use foreword_workspace::config::McpServers;
@@ -28,7 +28,7 @@ pub(crate) fn start(
         variable: Arc::new(|name| std::env::var(name).ok()),
         log,
         clock_and_rng: Arc::new(Machine),
-        backoff: usual_backoff(),
+        backoff: RESTART_BACKOFF,
     };
     match startup {
         McpStartup::Start => Servers::start(context, &workspace.snapshot().config.mcp),

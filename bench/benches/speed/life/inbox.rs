@@ -13,7 +13,7 @@ use foreword_core::sender::{BATCH_WINDOW, MAX_BATCH_SENDERS, SenderAddress};
 use foreword_workspace::workspace::{Environment, Workspace};
 use tempfile::TempDir;
 
-use super::scene::Life;
+use super::fixture::Life;
 use crate::Outcome;
 use crate::sample::prose;
 use crate::storage::bare::Bare;

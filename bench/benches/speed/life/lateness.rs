@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Zoned};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::scene::Life;
+use super::fixture::Life;
 use super::schedules::{SCHEDULES, sample};
 use crate::Outcome;
 use crate::storage::database::{Database, Engine};

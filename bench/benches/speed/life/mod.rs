@@ -1,6 +1,6 @@
 //! The agent's background work: inbox and schedules.
 
+mod fixture;
 pub(crate) mod inbox;
 mod lateness;
-mod scene;
 pub(crate) mod schedules;

@@ -13,8 +13,8 @@ use foreword_core::id::ConversationId;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
+use super::fixture::Life;
 use super::lateness;
-use super::scene::Life;
 use crate::Outcome;
 use crate::sample::{Sample, Scale};
 use crate::storage::database::{Database, Engine};

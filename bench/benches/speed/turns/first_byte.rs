@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use foreword_core::provider::WireDialect;
 use tokio::time::MissedTickBehavior;
 
+use super::fixture::{Fixture, follow};
 use super::loopback::{Loopback, MARK, Pace};
-use super::scene::{Scene, follow};
 use super::{Found, bare_client, given, runtime};
 use crate::Outcome;
 use crate::sample::prose;
@@ -40,12 +40,12 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
 
 async fn one(table: &mut Table, dialect: WireDialect, name: &str) -> Outcome {
     let loopback = Arc::new(Loopback::start(dialect, Pace::AtOnce)?);
-    let scene = Scene::open(&loopback, dialect).await?;
-    warm_up(&scene).await?;
+    let fixture = Fixture::open(&loopback, dialect).await?;
+    warm_up(&fixture).await?;
     let bare = Arc::new(Bare::new(&loopback)?);
     // The first request opens the connection.
     bare.post(number_of_peer(0)).await.map_err(|error| error.to_string())?;
-    let (ours, theirs) = pace(&scene, &bare, &loopback).await?;
+    let (ours, theirs) = pace(&fixture, &bare, &loopback).await?;
     table.note(&format!(
         "{name}: {} turns, {PER_SECOND} a second, in {CONVERSATIONS} conversations; the last request has {} bytes",
         ours.count(),
@@ -64,7 +64,7 @@ async fn one(table: &mut Table, dialect: WireDialect, name: &str) -> Outcome {
         readable(ours.longest()),
         readable(theirs.longest())
     ));
-    scene.close().await
+    fixture.close().await
 }
 
 fn conversation(number: usize) -> String {
@@ -85,13 +85,13 @@ fn numbered_prose(number: usize) -> String {
 }
 
 /// Creates the earlier turns.
-async fn warm_up(scene: &Scene) -> Outcome {
+async fn warm_up(fixture: &Fixture) -> Outcome {
     for round in 0..TURNS_BEFORE {
         for first in (0..CONVERSATIONS).step_by(AT_ONCE) {
             let mut turns = Vec::new();
             for number in first..first + AT_ONCE {
                 let text = format!("{} ({round})", prose(SAID_BYTES));
-                turns.push(scene.say(&conversation(number), text).await?.0);
+                turns.push(fixture.say(&conversation(number), text).await?.0);
             }
             for turn in &turns {
                 follow(turn, || ()).await?;
@@ -103,7 +103,7 @@ async fn warm_up(scene: &Scene) -> Outcome {
 
 /// Sends messages and bare requests of the same size alternately at a fixed pace.
 async fn pace(
-    scene: &Scene,
+    fixture: &Fixture,
     bare: &Arc<Bare>,
     loopback: &Arc<Loopback>,
 ) -> Result<(Spread, Spread), Box<dyn Error>> {
@@ -112,9 +112,9 @@ async fn pace(
     let (mut turns, mut posts) = (Vec::new(), Vec::new());
     for number in 1..=SECONDS * PER_SECOND as usize {
         ticks.tick().await;
-        let scene = scene.clone();
+        let fixture = fixture.clone();
         turns.push(tokio::spawn(async move {
-            let (receipt, accepted) = scene.say(&conversation(number), numbered_prose(number)).await?;
+            let (receipt, accepted) = fixture.say(&conversation(number), numbered_prose(number)).await?;
             follow(&receipt, || ()).await.map_err(|error| error.to_string())?;
             Found::Ok(accepted)
         }));

@@ -2,8 +2,8 @@
 //! the sample workspace, a database, and a provider on a loopback port.
 
 pub(crate) mod first_byte;
+mod fixture;
 mod loopback;
-mod scene;
 pub(crate) mod streams;
 
 use std::error::Error;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use foreword_core::provider::WireDialect;
 use tokio::task::JoinHandle;
 
+use super::fixture::{Fixture, follow};
 use super::loopback::{Loopback, Pace};
-use super::scene::{Scene, follow};
 use super::{Found, bare_client, given, runtime};
 use crate::Outcome;
 use crate::sample::prose;
@@ -33,10 +33,10 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
 async fn compare(table: &mut Table) -> Outcome {
     let pace = Pace::Drips { pieces: PIECES, every: EVERY };
     let loopback = Loopback::start(WireDialect::Anthropic, Pace::AtOnce)?;
-    let scene = Scene::open(&loopback, WireDialect::Anthropic).await?;
+    let fixture = Fixture::open(&loopback, WireDialect::Anthropic).await?;
     // Warms up everything that does not grow with the number of conversations: files, the page cache, connections.
     for number in 0..STREAMS {
-        let before = scene.say(&format!("signal:before-{number}"), prose(300)).await?.0;
+        let before = fixture.say(&format!("signal:before-{number}"), prose(300)).await?.0;
         follow(&before, || ()).await?;
     }
     let body = loopback.newest_body();
@@ -44,7 +44,7 @@ async fn compare(table: &mut Table) -> Outcome {
     let (mut ours, mut theirs) = (Gaps::default(), Gaps::default());
     for round in 0..ROUNDS {
         let before = resident_kilobytes();
-        let streams = answers(&scene).await?;
+        let streams = answers(&fixture).await?;
         tokio::time::sleep(MIDDLE).await;
         let middle = resident_kilobytes();
         ours.take(streams, &loopback).await?;
@@ -66,7 +66,7 @@ async fn compare(table: &mut Table) -> Outcome {
         readable(our_server),
         readable(their_server)
     ));
-    scene.close().await
+    fixture.close().await
 }
 
 /// The times between two chunks of one response.
@@ -108,10 +108,10 @@ impl Watch {
 }
 
 /// Posts a message in every conversation, and follows the responses.
-async fn answers(scene: &Scene) -> Result<Vec<Stream>, Box<dyn Error>> {
+async fn answers(fixture: &Fixture) -> Result<Vec<Stream>, Box<dyn Error>> {
     let mut streams = Vec::new();
     for number in 0..STREAMS {
-        let (receipt, _) = scene.say(&format!("signal:{number:03}"), prose(300)).await?;
+        let (receipt, _) = fixture.say(&format!("signal:{number:03}"), prose(300)).await?;
         streams.push(tokio::spawn(async move {
             let mut watch = Watch::default();
             follow(&receipt, || watch.piece()).await.map_err(|error| error.to_string())?;

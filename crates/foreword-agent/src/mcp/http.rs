@@ -35,16 +35,16 @@ type Failed = StreamableHttpError<reqwest::Error>;
 pub(super) fn transport(
     address: &McpEndpoint,
     environment: &McpEnvironment,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<StreamableHttpClientTransport<BoundedHttp>, String> {
-    let client = client(address, environment, patience)?;
+    let client = client(address, environment, timeout)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str());
     config.max_sse_event_size = MAX_MESSAGE_BYTES;
     Ok(StreamableHttpClientTransport::with_client(BoundedHttp { client, unasked: Arc::default() }, config))
 }
 
 /// Creates the HTTP client. It follows no redirects, since they could leak the token, and uses no proxy.
-fn client(address: &McpEndpoint, environment: &McpEnvironment, patience: Duration) -> Result<Client, String> {
+fn client(address: &McpEndpoint, environment: &McpEnvironment, timeout: Duration) -> Result<Client, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in &address.headers {
         let unusable = || format!("the header `{}` can't be sent", name.escape_debug());
@@ -70,7 +70,7 @@ fn client(address: &McpEndpoint, environment: &McpEnvironment, patience: Duratio
         .no_proxy()
         .http1_only()
         .tcp_nodelay(true)
-        .connect_timeout(patience)
+        .connect_timeout(timeout)
         .build()
         .map_err(|_| "no HTTP client can be made".to_owned())
 }

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreword_core::backoff::Backoff;
 use foreword_core::event::Event;
-use foreword_core::retry::RetryPolicy;
 use foreword_workspace::config::McpServers;
 use foreword_workspace::workspace::Workspace;
 use parking_lot::Mutex;
@@ -51,14 +51,11 @@ pub struct McpEnvironment {
     /// Clock and random numbers.
     pub clock_and_rng: Arc<dyn ClockAndRng>,
     /// The backoff between restarts.
-    pub backoff: RetryPolicy,
+    pub backoff: Backoff,
 }
 
 /// The default backoff between restarts.
-#[must_use]
-pub fn usual_backoff() -> RetryPolicy {
-    RetryPolicy { max_delay: Duration::from_secs(60), ..RetryPolicy::default() }
-}
+pub const RESTART_BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), max: Duration::from_secs(60) };
 
 /// All MCP servers of an agent. Dropping it stops them.
 pub struct Servers {

@@ -119,17 +119,17 @@ enum ServerRunEnd {
 
 /// Supervises `server` until it is stopped.
 pub(super) async fn supervise(server: Arc<Server>, offered: Arc<Offered>, mut stop: watch::Receiver<bool>) {
-    let mut failures = 0;
+    let mut failures = 0_u32;
     loop {
         let began = Instant::now();
         let ended = run_once(&server, &offered, &mut stop).await;
         *server.peer.lock() = None;
         let ServerRunEnd::Failed(why) = ended else { break };
         // After a stable run the backoff starts again.
-        failures = if began.elapsed() > server.environment.backoff.max_delay * 2 { 0 } else { failures };
+        failures = if began.elapsed() > server.environment.backoff.max * 2 { 0 } else { failures };
         let clock_and_rng = &server.environment.clock_and_rng;
-        let delay = server.environment.backoff.delay(failures, clock_and_rng.chance());
         failures = failures.saturating_add(1);
+        let delay = server.environment.backoff.jittered_delay(failures, clock_and_rng.chance());
         let now = clock_and_rng.timestamp();
         let since = match &*server.state.borrow() {
             ServerState::Failing { since, .. } => *since,

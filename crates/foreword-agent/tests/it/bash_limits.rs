@@ -10,15 +10,15 @@ use foreword_prompt::trust::Trust;
 use foreword_testkit::{eventually, until};
 use serde_json::json;
 
-use crate::tool_scene::Scene;
+use crate::tool_fixture::Fixture;
 
-async fn with(settings: BashSettings) -> Scene {
-    Scene::with(&[("notes.md", "one\n")], "", ToolSettings { bash: settings, ..ToolSettings::default() })
+async fn with(settings: BashSettings) -> Fixture {
+    Fixture::with(&[("notes.md", "one\n")], "", ToolSettings { bash: settings, ..ToolSettings::default() })
         .await
 }
 
-async fn run(scene: &Scene, command: &str) -> String {
-    scene.alice("bash", json!({ "command": command })).await.text
+async fn run(fixture: &Fixture, command: &str) -> String {
+    fixture.alice("bash", json!({ "command": command })).await.text
 }
 
 /// How many processes have `word` among their arguments.
@@ -43,14 +43,14 @@ fn unique_sleep(tail: u32) -> String {
 
 #[tokio::test]
 async fn output_follows_the_exit_code_in_print_order() {
-    let scene = with(BashSettings::default()).await;
-    let output = scene.alice("bash", json!({ "command": "echo a; echo b >&2; echo c; exit 3" })).await;
+    let fixture = with(BashSettings::default()).await;
+    let output = fixture.alice("bash", json!({ "command": "echo a; echo b >&2; echo c; exit 3" })).await;
     assert_eq!(output.text, "exit code 3\na\nb\nc");
     assert!(output.is_error && output.from_outside && output.events.is_empty());
-    assert_eq!(run(&scene, "true").await, "exit code 0\n(it printed nothing)");
-    assert_eq!(run(&scene, "kill -9 $$").await, "ended by signal 9\n(it printed nothing)");
-    assert_eq!(run(&scene, "cat notes.md; pwd | tail -c 7").await, "exit code 0\none\n/house");
-    assert_eq!(run(&scene, "cat; echo done").await, "exit code 0\ndone", "there is nothing to read");
+    assert_eq!(run(&fixture, "true").await, "exit code 0\n(it printed nothing)");
+    assert_eq!(run(&fixture, "kill -9 $$").await, "ended by signal 9\n(it printed nothing)");
+    assert_eq!(run(&fixture, "cat notes.md; pwd | tail -c 7").await, "exit code 0\none\n/house");
+    assert_eq!(run(&fixture, "cat; echo done").await, "exit code 0\ndone", "there is nothing to read");
 }
 
 #[tokio::test]
@@ -58,10 +58,10 @@ async fn command_sees_only_given_variables() {
     let environment =
         [("PATH", "/usr/bin:/bin"), ("ANTHROPIC_API_KEY", "s3cret"), ("LC_ALL", "C"), ("BASH_ENV", "/x")];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let scene = with(BashSettings::default().with_environment(environment)).await;
-    let seen = run(&scene, "env | cut -d= -f1 | sort | tr '\\n' ' '").await;
+    let fixture = with(BashSettings::default().with_environment(environment)).await;
+    let seen = run(&fixture, "env | cut -d= -f1 | sort | tr '\\n' ' '").await;
     assert_eq!(seen, "exit code 0\nFOREWORD_CALL HOME LANG LC_ALL PATH PWD SHLVL TERM _ ");
-    let inherited = run(&scene, "echo [$CARGO_MANIFEST_DIR] [$TERM] $HOME").await;
+    let inherited = run(&fixture, "echo [$CARGO_MANIFEST_DIR] [$TERM] $HOME").await;
     assert!(
         inherited.starts_with("exit code 0\n[] [dumb] /") && inherited.ends_with("/house"),
         "{inherited}"
@@ -70,8 +70,8 @@ async fn command_sees_only_given_variables() {
 
 #[tokio::test]
 async fn long_output_keeps_both_ends_and_is_logged() {
-    let scene = with(BashSettings { max_output_bytes: 200, ..BashSettings::default() }).await;
-    let output = scene.alice("bash", json!({ "command": "seq 1 20000" })).await;
+    let fixture = with(BashSettings { max_output_bytes: 200, ..BashSettings::default() }).await;
+    let output = fixture.alice("bash", json!({ "command": "seq 1 20000" })).await;
     assert!(
         output.text.starts_with("exit code 0\n1\n2\n") && output.text.ends_with("\n20000"),
         "{}",
@@ -87,8 +87,8 @@ async fn long_output_keeps_both_ends_and_is_logged() {
 
 #[tokio::test]
 async fn invalid_utf8_output_can_be_stored() {
-    let scene = with(BashSettings::default()).await;
-    assert_eq!(run(&scene, "printf 'a\\0b\\xff'").await, "exit code 0\na\u{fffd}b\u{fffd}");
+    let fixture = with(BashSettings::default()).await;
+    assert_eq!(run(&fixture, "printf 'a\\0b\\xff'").await, "exit code 0\na\u{fffd}b\u{fffd}");
 }
 
 #[tokio::test]
@@ -98,13 +98,13 @@ async fn timeout_kills_the_command_and_its_children() {
         grace: Duration::from_millis(200),
         ..BashSettings::default()
     };
-    let scene = with(settings).await;
+    let fixture = with(settings).await;
     let word = unique_sleep(1);
     // One waits, one is in the background, one ignores the request to end, one has left the group.
     let command = format!(
         "echo begun; (trap '' TERM; sleep {word}) & setsid sleep {word} & sleep {word} & sleep {word}; echo never"
     );
-    let output = scene.alice("bash", json!({ "command": command })).await;
+    let output = fixture.alice("bash", json!({ "command": command })).await;
     assert!(output.text.starts_with("stopped: it took longer than 0.4 seconds"), "{}", output.text);
     assert!(output.text.ends_with("\nbegun") && output.is_error && output.from_outside, "{}", output.text);
     assert_eq!(output.events[0].event_type, EventType::ToolTimeout);
@@ -114,10 +114,10 @@ async fn timeout_kills_the_command_and_its_children() {
 
 #[tokio::test]
 async fn dropped_call_kills_the_command_and_its_children() {
-    let scene = with(BashSettings { grace: Duration::from_millis(200), ..BashSettings::default() }).await;
+    let fixture = with(BashSettings { grace: Duration::from_millis(200), ..BashSettings::default() }).await;
     let word = unique_sleep(2);
     let command = format!("(trap '' TERM; sleep {word}) & setsid sleep {word} & sleep {word} & sleep {word}");
-    let running = scene.start("bash", json!({ "command": command }), scene.call("alice", Trust::Full));
+    let running = fixture.start("bash", json!({ "command": command }), fixture.call("alice", Trust::Full));
     let running = tokio::spawn(running);
     wait_for_living(&word, 4).await;
     running.abort();
@@ -126,51 +126,51 @@ async fn dropped_call_kills_the_command_and_its_children() {
 
 #[tokio::test]
 async fn terminated_command_may_clean_up() {
-    let scene = with(BashSettings { grace: Duration::from_secs(10), ..BashSettings::default() }).await;
+    let fixture = with(BashSettings { grace: Duration::from_secs(10), ..BashSettings::default() }).await;
     let word = unique_sleep(3);
     let command = format!("trap 'echo cleaned > cleaned.txt; exit' TERM; sleep {word} & wait");
-    let running = scene.start("bash", json!({ "command": command }), scene.call("alice", Trust::Full));
+    let running = fixture.start("bash", json!({ "command": command }), fixture.call("alice", Trust::Full));
     let running = tokio::spawn(running);
     wait_for_living(&word, 1).await;
     running.abort();
     wait_for_living(&word, 0).await;
-    until("the command cleans up", async || scene.house().join("cleaned.txt").exists()).await;
+    until("the command cleans up", async || fixture.workspace_dir().join("cleaned.txt").exists()).await;
 }
 
 #[test]
 fn command_dies_with_the_program() {
     let word = unique_sleep(4);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let scene = runtime.block_on(with(BashSettings::default()));
+    let fixture = runtime.block_on(with(BashSettings::default()));
     let command = format!("trap '' TERM; setsid sleep {word} & sleep {word}");
-    runtime.spawn(scene.start("bash", json!({ "command": command }), scene.call("alice", Trust::Full)));
+    runtime.spawn(fixture.start("bash", json!({ "command": command }), fixture.call("alice", Trust::Full)));
     runtime.block_on(wait_for_living(&word, 2));
     runtime.shutdown_timeout(Duration::from_secs(5));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(wait_for_living(&word, 0));
-    drop(scene);
+    drop(fixture);
 }
 
 #[tokio::test]
 async fn background_processes_end_with_their_command() {
-    let scene = with(BashSettings { grace: Duration::from_millis(200), ..BashSettings::default() }).await;
+    let fixture = with(BashSettings { grace: Duration::from_millis(200), ..BashSettings::default() }).await;
     let word = unique_sleep(5);
     let command = format!("sleep {word} & (trap '' TERM; sleep {word}) & echo begun");
-    assert_eq!(run(&scene, &command).await, "exit code 0\nbegun");
+    assert_eq!(run(&fixture, &command).await, "exit code 0\nbegun");
     wait_for_living(&word, 0).await;
 }
 
 #[tokio::test]
 async fn blocked_command_is_logged_with_its_reason() {
-    let scene = with(BashSettings::default()).await;
-    let output = scene.alice("bash", json!({ "command": "touch ran; sudo  rm -fr  /*" })).await;
+    let fixture = with(BashSettings::default()).await;
+    let output = fixture.alice("bash", json!({ "command": "touch ran; sudo  rm -fr  /*" })).await;
     assert!(output.is_error && !output.from_outside, "{}", output.text);
     assert!(
         output.text.starts_with("not run: it falls under `rm -r /`, which is blocked here."),
         "{}",
         output.text
     );
-    assert!(!scene.house().join("ran").exists());
+    assert!(!fixture.workspace_dir().join("ran").exists());
     let event = &output.events[0];
     assert_eq!((event.event_type.clone(), event.level), (EventType::ToolBlocked, Level::Warn));
     let expected = json!({
@@ -184,10 +184,10 @@ async fn blocked_command_is_logged_with_its_reason() {
 
 #[tokio::test]
 async fn invalid_command_argument_is_an_error() {
-    let scene = with(BashSettings::default()).await;
-    assert_eq!(run(&scene, "  \n").await, "`command` is empty: give a command line");
-    assert!(run(&scene, "echo a\0b").await.contains("NUL character"));
-    let output = run(&scene, "if").await;
+    let fixture = with(BashSettings::default()).await;
+    assert_eq!(run(&fixture, "  \n").await, "`command` is empty: give a command line");
+    assert!(run(&fixture, "echo a\0b").await.contains("NUL character"));
+    let output = run(&fixture, "if").await;
     assert!(output.starts_with("exit code 2\n") && output.contains("syntax error"), "{output}");
 }
 
@@ -198,7 +198,7 @@ async fn endless_output_is_bounded_in_memory_and_time() {
         max_output_bytes: 1_000,
         ..BashSettings::default()
     };
-    let scene = with(settings).await;
-    let output = scene.alice("bash", json!({ "command": "yes" })).await;
+    let fixture = with(settings).await;
+    let output = fixture.alice("bash", json!({ "command": "yes" })).await;
     assert!(output.text.len() < 1_500 && output.text.contains("bytes left out here"), "{}", output.text);
 }

@@ -11,7 +11,7 @@ use foreword_testkit::{Reply, Script};
 use serde_json::json;
 
 use crate::bash_limits::wait_for_living;
-use crate::scene::{Scene, alice, follow, on, unwatched};
+use crate::fixture::{Fixture, alice, follow, on, unwatched};
 use crate::well_formed::all_well_formed;
 
 const BOTH: [WireDialect; 2] = [WireDialect::Anthropic, WireDialect::OpenAi];
@@ -34,14 +34,14 @@ async fn until(receipt: &Receipt, like: impl Fn(&Progress) -> bool) {
 }
 
 /// Cancels, and says something else: that is answered on a history every provider takes.
-async fn cancel_and_go_on(scene: &Scene, receipt: Receipt) -> String {
-    scene.agent.cancel(&c1());
+async fn cancel_and_go_on(fixture: &Fixture, receipt: Receipt) -> String {
+    fixture.agent.cancel(&c1());
     let seen = follow(receipt).await;
     assert_eq!(seen.ending(), (Outcome::Cancelled, None));
-    scene.provider.push(Reply::text("Very well."));
-    let after = scene.say("c-1", alice(), "something else").await;
+    fixture.provider.push(Reply::text("Very well."));
+    let after = fixture.say("c-1", alice(), "something else").await;
     assert_eq!((after.text().as_str(), after.ending()), ("Very well.", (Outcome::Done, None)));
-    let requests = scene.provider.requests();
+    let requests = fixture.provider.requests();
     all_well_formed(&requests);
     let sent = requests.last().unwrap().conversation();
     assert!(sent.contains("This turn was cancelled"), "{sent}");
@@ -51,21 +51,21 @@ async fn cancel_and_go_on(scene: &Scene, receipt: Receipt) -> String {
 #[tokio::test]
 async fn cancel_while_streaming_keeps_the_text() {
     for dialect in BOTH {
-        let scene = Scene::with([Reply::text("Once upon a time").then_silence()], dialect, "").await;
-        let receipt = scene.send("c-1", alice(), "a story").await;
+        let fixture = Fixture::with([Reply::text("Once upon a time").then_silence()], dialect, "").await;
+        let receipt = fixture.send("c-1", alice(), "a story").await;
         until(&receipt, |item| matches!(item, Progress::Text(words) if words.contains("time"))).await;
-        let sent = cancel_and_go_on(&scene, receipt).await;
+        let sent = cancel_and_go_on(&fixture, receipt).await;
         assert!(sent.contains("Once upon a time"), "{sent}");
-        scene.provider.until(|counts| counts.abandoned == 1).await;
+        fixture.provider.until(|counts| counts.abandoned == 1).await;
     }
 }
 
 #[tokio::test]
 async fn cancel_before_the_first_word_keeps_only_the_message() {
-    let scene = Scene::new([Reply::silence()]).await;
-    let receipt = scene.send("c-1", alice(), "a story").await;
-    scene.provider.until(|counts| counts.requests == 1).await;
-    let sent = cancel_and_go_on(&scene, receipt).await;
+    let fixture = Fixture::new([Reply::silence()]).await;
+    let receipt = fixture.send("c-1", alice(), "a story").await;
+    fixture.provider.until(|counts| counts.requests == 1).await;
+    let sent = cancel_and_go_on(&fixture, receipt).await;
     assert!(sent.contains("a story"), "{sent}");
 }
 
@@ -77,10 +77,10 @@ async fn cancel_during_a_command_kills_it() {
         let both = Reply::text("Wait. ")
             .and_tool_call("bash", sleep)
             .and_tool_call("memory_search", json!({ "query": "Carol" }));
-        let scene = Scene::with([both], dialect, "").await;
-        let receipt = scene.send("c-1", alice(), "sleep").await;
+        let fixture = Fixture::with([both], dialect, "").await;
+        let receipt = fixture.send("c-1", alice(), "sleep").await;
         wait_for_living(&seconds, 1).await;
-        let sent = cancel_and_go_on(&scene, receipt).await;
+        let sent = cancel_and_go_on(&fixture, receipt).await;
         wait_for_living(&seconds, 0).await;
         assert!(sent.contains("stopped: the turn was cancelled. It may have taken effect"), "{sent}");
     }
@@ -88,76 +88,76 @@ async fn cancel_during_a_command_kills_it() {
 
 #[tokio::test]
 async fn cancel_during_a_retry_delay_prevents_the_retry() {
-    let scene = Scene::new([Reply::status(429).header("retry-after", "100")]).await;
-    let receipt = scene.send("c-1", alice(), "hello").await;
+    let fixture = Fixture::new([Reply::status(429).header("retry-after", "100")]).await;
+    let receipt = fixture.send("c-1", alice(), "hello").await;
     until(&receipt, |item| matches!(item, Progress::Status(_))).await;
-    cancel_and_go_on(&scene, receipt).await;
-    assert_eq!(scene.provider.requests().len(), 2);
+    cancel_and_go_on(&fixture, receipt).await;
+    assert_eq!(fixture.provider.requests().len(), 2);
 }
 
 #[tokio::test]
 async fn cancel_during_a_confirmation_prevents_the_tool() {
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::tool_call("bash", json!({ "command": "echo from outside" })),
         Reply::tool_call("write_file", json!({ "path": "notes.md", "text": "x" })),
     ])
     .await;
-    let receipt = scene.send("c-1", alice(), "write it down").await;
+    let receipt = fixture.send("c-1", alice(), "write it down").await;
     until(&receipt, |item| matches!(item, Progress::Question(_))).await;
-    cancel_and_go_on(&scene, receipt).await;
-    assert!(!scene.folder.path().join("notes.md").exists());
+    cancel_and_go_on(&fixture, receipt).await;
+    assert!(!fixture.folder.path().join("notes.md").exists());
 }
 
 #[tokio::test]
 async fn cancel_during_a_summary_keeps_the_history() {
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::text("One."),
         Reply::status(400).message("prompt is too long: 210000 tokens > 200000 maximum"),
         Reply::silence(),
     ])
     .await;
-    scene.say("c-1", alice(), "first").await;
-    let receipt = scene.send("c-1", alice(), "second").await;
-    scene.provider.until(|counts| counts.requests == 3).await;
-    let sent = cancel_and_go_on(&scene, receipt).await;
+    fixture.say("c-1", alice(), "first").await;
+    let receipt = fixture.send("c-1", alice(), "second").await;
+    fixture.provider.until(|counts| counts.requests == 3).await;
+    let sent = cancel_and_go_on(&fixture, receipt).await;
     assert!(sent.contains("first") && sent.contains("One."), "{sent}");
 }
 
 #[tokio::test]
 async fn cancel_without_a_turn_has_no_effect() {
-    let scene = Scene::new(Reply::text("Here.")).await;
-    scene.say("c-1", alice(), "hello").await;
-    scene.agent.cancel(&c1());
-    let seen = scene.say("c-1", alice(), "again").await;
+    let fixture = Fixture::new(Reply::text("Here.")).await;
+    fixture.say("c-1", alice(), "hello").await;
+    fixture.agent.cancel(&c1());
+    let seen = fixture.say("c-1", alice(), "again").await;
     assert_eq!((seen.text().as_str(), seen.ending().0), ("Here.", Outcome::Done));
 }
 
 #[tokio::test]
 async fn agent_shut_down_starts_no_turn() {
     let script = Script::from([Reply::text("Once").then_silence()]).then_always(Reply::text("More."));
-    let scene = Scene::new(script).await;
-    let first = scene.send("c-1", alice(), "one").await;
+    let fixture = Fixture::new(script).await;
+    let first = fixture.send("c-1", alice(), "one").await;
     until(&first, |item| matches!(item, Progress::Text(_))).await;
-    scene.send("c-1", on("signal:bob"), "two").await;
-    tokio::time::timeout(Duration::from_secs(10), scene.agent.shut_down()).await.expect("it ends at once");
-    assert_eq!(scene.provider.requests().len(), 1);
-    assert_eq!(scene.store.pending(&c1()).await.unwrap().len(), 1, "whoever starts next answers it");
-    let next = scene.another(Default::default()).await;
+    fixture.send("c-1", on("signal:bob"), "two").await;
+    tokio::time::timeout(Duration::from_secs(10), fixture.agent.shut_down()).await.expect("it ends at once");
+    assert_eq!(fixture.provider.requests().len(), 1);
+    assert_eq!(fixture.store.pending(&c1()).await.unwrap().len(), 1, "whoever starts next answers it");
+    let next = fixture.another(Default::default()).await;
     next.agent.recover().await.unwrap();
-    scene.provider.until(|counts| counts.requests == 2).await;
+    fixture.provider.until(|counts| counts.requests == 2).await;
 }
 
 #[tokio::test]
 async fn unattended_turn_survives_a_restart() {
     let script =
         Script::from([Reply::status(429).header("retry-after", "60")]).then_always(Reply::text("Late."));
-    let setting = crate::scene::Setting::lease(Duration::from_millis(400));
-    let scene = Scene::set(script, setting.clone(), "").await;
-    let receipt = scene.send("c-1", unwatched(on("signal:bob")), "hello").await;
+    let setting = crate::fixture::Setting::lease(Duration::from_millis(400));
+    let fixture = Fixture::set(script, setting.clone(), "").await;
+    let receipt = fixture.send("c-1", unwatched(on("signal:bob")), "hello").await;
     until(&receipt, |item| matches!(item, Progress::Status(_))).await;
-    scene.agent.shut_down().await;
+    fixture.agent.shut_down().await;
     let lease = setting.lease;
-    let next = scene.another(setting.later(lease)).await;
+    let next = fixture.another(setting.later(lease)).await;
     let feed = next.agent.feed(&c1());
     next.agent.recover().await.unwrap();
     let mut resumed = false;

@@ -9,8 +9,8 @@ use foreword_core::turn_journal::Outcome;
 use foreword_store::messages::MessagePage;
 use foreword_testkit::{Reply, Script};
 
+use crate::fixture::{Fixture, Setting, alice};
 use crate::prefix_extension::extends;
-use crate::scene::{Scene, Setting, alice};
 use crate::well_formed::all_well_formed;
 
 const BOTH: [WireDialect; 2] = [WireDialect::Anthropic, WireDialect::OpenAi];
@@ -29,12 +29,12 @@ fn too_long(dialect: WireDialect) -> Reply {
     }
 }
 
-async fn talked(replies: Vec<Reply>, dialect: WireDialect) -> Scene {
+async fn talked(replies: Vec<Reply>, dialect: WireDialect) -> Fixture {
     let begun = vec![Reply::text("Noted: the harbour."), Reply::text("Noted: the lighthouse.")];
-    let scene = Scene::with([begun, replies].concat(), dialect, "").await;
-    scene.say("c-1", alice(), "remember the harbour").await;
-    scene.say("c-1", alice(), "remember the lighthouse").await;
-    scene
+    let fixture = Fixture::with([begun, replies].concat(), dialect, "").await;
+    fixture.say("c-1", alice(), "remember the harbour").await;
+    fixture.say("c-1", alice(), "remember the lighthouse").await;
+    fixture
 }
 
 fn text(messages: &[Message]) -> String {
@@ -46,21 +46,21 @@ fn text(messages: &[Message]) -> String {
 async fn summary_replaces_the_history_without_loss() {
     for dialect in BOTH {
         let replies = vec![Reply::text("Two places were noted."), Reply::text("Both of them.")];
-        let scene = talked(replies, dialect).await;
-        let shortened = scene.agent.compact(&c1(), alice()).await.unwrap();
+        let fixture = talked(replies, dialect).await;
+        let shortened = fixture.agent.compact(&c1(), alice()).await.unwrap();
         assert_eq!(shortened.summary, "Two places were noted.");
         assert!(shortened.removed >= 4, "{shortened:?}");
-        let seen = scene.say("c-1", alice(), "which places?").await;
+        let seen = fixture.say("c-1", alice(), "which places?").await;
         assert_eq!((seen.text().as_str(), seen.ending()), ("Both of them.", (Outcome::Done, None)));
-        let requests = scene.provider.requests();
+        let requests = fixture.provider.requests();
         all_well_formed(&requests);
         assert!(extends(&requests[1], &requests[2]), "the summary is asked for on what is in the cache");
         let last = requests[3].conversation();
         assert!(last.contains("Two places were noted.") && !last.contains("remember the harbour"), "{last}");
-        let all = scene.store.all_messages(&c1(), MessagePage::newest(100)).await.unwrap();
+        let all = fixture.store.all_messages(&c1(), MessagePage::newest(100)).await.unwrap();
         let all = text(&all);
         assert!(all.contains("remember the harbour") && all.contains("Noted: the lighthouse."), "{all}");
-        assert!(scene.event_names().await.contains(&"session_compacted".to_owned()));
+        assert!(fixture.event_names().await.contains(&"session_compacted".to_owned()));
     }
 }
 
@@ -68,38 +68,38 @@ async fn summary_replaces_the_history_without_loss() {
 async fn failed_summary_changes_nothing() {
     for reply in [Reply::status(401), Reply::empty(), Reply::text("Half a sum").then_error("api_error", "no")]
     {
-        let scene = talked(vec![reply; 4], WireDialect::Anthropic).await;
-        let before = scene.store.history(&c1()).await.unwrap();
-        let error = scene.agent.compact(&c1(), alice()).await.unwrap_err();
+        let fixture = talked(vec![reply; 4], WireDialect::Anthropic).await;
+        let before = fixture.store.history(&c1()).await.unwrap();
+        let error = fixture.agent.compact(&c1(), alice()).await.unwrap_err();
         assert!(!error.to_string().is_empty());
-        assert_eq!(scene.store.history(&c1()).await.unwrap(), before);
-        let asked = scene.provider.requests().len();
-        (asked..6).for_each(|_| scene.provider.push(Reply::text("-")));
-        let seen = scene.say("c-1", alice(), "still there?").await;
+        assert_eq!(fixture.store.history(&c1()).await.unwrap(), before);
+        let asked = fixture.provider.requests().len();
+        (asked..6).for_each(|_| fixture.provider.push(Reply::text("-")));
+        let seen = fixture.say("c-1", alice(), "still there?").await;
         // The rest of the script may fail the call, but the request has the whole history.
         assert_ne!(seen.progress.len(), 0);
-        let last = scene.provider.requests().last().unwrap().conversation();
+        let last = fixture.provider.requests().last().unwrap().conversation();
         assert!(last.contains("remember the harbour"), "{last}");
-        assert!(!scene.event_names().await.contains(&"session_compacted".to_owned()));
+        assert!(!fixture.event_names().await.contains(&"session_compacted".to_owned()));
     }
 }
 
 #[tokio::test]
 async fn empty_conversation_cannot_be_compacted() {
-    let scene = Scene::new(Reply::text("Hello.")).await;
-    assert!(scene.agent.compact(&c1(), alice()).await.is_err());
-    assert_eq!(scene.provider.requests().len(), 0);
+    let fixture = Fixture::new(Reply::text("Hello.")).await;
+    assert!(fixture.agent.compact(&c1(), alice()).await.is_err());
+    assert_eq!(fixture.provider.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn running_turn_prevents_compaction() {
-    let scene =
+    let fixture =
         talked(vec![Reply::text("Slowly.").paced(Duration::from_millis(100))], WireDialect::Anthropic).await;
-    let receipt = scene.send("c-1", alice(), "third").await;
-    scene.provider.until(|counts| counts.requests == 3).await;
-    let error = scene.agent.compact(&c1(), alice()).await.unwrap_err();
+    let receipt = fixture.send("c-1", alice(), "third").await;
+    fixture.provider.until(|counts| counts.requests == 3).await;
+    let error = fixture.agent.compact(&c1(), alice()).await.unwrap_err();
     assert!(error.to_string().contains("a turn is running"), "{error}");
-    assert_eq!(scene.follow(receipt).await.ending().0, Outcome::Done);
+    assert_eq!(fixture.follow(receipt).await.ending().0, Outcome::Done);
 }
 
 #[tokio::test]
@@ -107,17 +107,17 @@ async fn history_too_long_is_compacted_and_the_call_retried() {
     for dialect in BOTH {
         let replies =
             vec![too_long(dialect), Reply::text("Two places were noted."), Reply::text("Both of them.")];
-        let scene = talked(replies, dialect).await;
-        let seen = scene.say("c-1", alice(), "which places?").await;
+        let fixture = talked(replies, dialect).await;
+        let seen = fixture.say("c-1", alice(), "which places?").await;
         assert_eq!((seen.text().as_str(), seen.ending()), ("Both of them.", (Outcome::Done, None)));
         assert_eq!(seen.statuses(), ["The conversation is too long for the model. Summarising..."]);
-        let requests = scene.provider.requests();
+        let requests = fixture.provider.requests();
         all_well_formed(&requests);
         assert!(extends(&requests[1], &requests[3]), "the summary is asked for on what is in the cache");
         let last = requests[4].conversation();
         assert!(last.contains("Two places were noted.") && last.contains("which places?"), "{last}");
         assert!(!last.contains("remember the harbour"), "{last}");
-        let names = scene.event_names().await;
+        let names = fixture.event_names().await;
         assert!(names.contains(&"session_compacted".to_owned()), "{names:?}");
     }
 }
@@ -127,25 +127,25 @@ async fn call_too_long_after_compaction_fails_the_turn() {
     for dialect in BOTH {
         let replies =
             vec![too_long(dialect), Reply::text("Two places."), too_long(dialect), Reply::text("Fine.")];
-        let scene = talked(replies, dialect).await;
-        let seen = scene.say("c-1", alice(), "which places?").await;
+        let fixture = talked(replies, dialect).await;
+        let seen = fixture.say("c-1", alice(), "which places?").await;
         let (outcome, failure) = seen.ending();
         assert_eq!(outcome, Outcome::Failed);
         assert!(failure.as_ref().is_some_and(|text| text.contains("larger context")), "{failure:?}");
-        let seen = scene.say("c-1", alice(), "and now?").await;
+        let seen = fixture.say("c-1", alice(), "and now?").await;
         assert_eq!((seen.text().as_str(), seen.ending().0), ("Fine.", Outcome::Done));
-        all_well_formed(&scene.provider.requests());
+        all_well_formed(&fixture.provider.requests());
     }
 }
 
 #[tokio::test]
 async fn first_message_too_long_is_an_error() {
-    let scene = Scene::new([too_long(WireDialect::Anthropic), Reply::text("Fine.")]).await;
-    let seen = scene.say("c-1", alice(), "very long").await;
+    let fixture = Fixture::new([too_long(WireDialect::Anthropic), Reply::text("Fine.")]).await;
+    let seen = fixture.say("c-1", alice(), "very long").await;
     let (outcome, failure) = seen.ending();
-    assert_eq!((outcome, scene.provider.requests().len()), (Outcome::Failed, 1));
+    assert_eq!((outcome, fixture.provider.requests().len()), (Outcome::Failed, 1));
     assert!(failure.as_ref().is_some_and(|text| text.contains("too long")), "{failure:?}");
-    assert_eq!(scene.say("c-1", alice(), "short").await.ending().0, Outcome::Done);
+    assert_eq!(fixture.say("c-1", alice(), "short").await.ending().0, Outcome::Done);
 }
 
 #[tokio::test]
@@ -159,12 +159,12 @@ async fn slow_summary_keeps_its_lease() {
         Reply::text("Done."),
         slow,
     ]);
-    let scene = Scene::set(script, setting.clone(), "").await;
-    let other = scene.another(setting).await;
-    scene.say("c-1", alice(), "remember the harbour").await;
+    let fixture = Fixture::set(script, setting.clone(), "").await;
+    let other = fixture.another(setting).await;
+    fixture.say("c-1", alice(), "remember the harbour").await;
     other.agent.recover().await.unwrap();
-    let seen = scene.say("c-1", alice(), "which places?").await;
+    let seen = fixture.say("c-1", alice(), "which places?").await;
     assert_eq!((seen.text().as_str(), seen.ending()), ("Done.", (Outcome::Done, None)));
-    scene.agent.compact(&c1(), alice()).await.unwrap();
-    assert_eq!(scene.provider.requests().len(), 5, "nobody else has gone on with it");
+    fixture.agent.compact(&c1(), alice()).await.unwrap();
+    assert_eq!(fixture.provider.requests().len(), 5, "nobody else has gone on with it");
 }

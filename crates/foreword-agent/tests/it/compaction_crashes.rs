@@ -18,7 +18,7 @@ use jiff::Zoned;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::compaction_automatic::{asks_for_summary, c1};
-use crate::scene::{CONFIG, Node, Setting, alice, follow};
+use crate::fixture::{CONFIG, Node, Setting, alice, follow};
 use crate::well_formed::all_well_formed;
 
 const LEASE: Duration = Duration::from_millis(400);

@@ -5,8 +5,8 @@ use foreword_testkit::{Received, Reply, Script};
 use serde_json::{Value, json};
 
 use crate::compaction_automatic::{SMALL_WINDOW, asks_for_summary, c1, long_words, weighing};
+use crate::fixture::{Fixture, alice};
 use crate::prefix_extension::extends;
-use crate::scene::{Scene, alice};
 
 const BOTH: [WireDialect; 2] = [WireDialect::Anthropic, WireDialect::OpenAi];
 
@@ -49,21 +49,21 @@ fn story() -> [Reply; 4] {
     ]
 }
 
-async fn talked(scene: &Scene) {
-    scene.say("c-1", alice(), "where does Carol live?").await;
-    std::fs::write(scene.folder.path().join("SOUL.md"), "You are kind and brief.").unwrap();
-    scene.workspace.refresh();
-    scene.say("c-1", alice(), "what does your soul say?").await;
+async fn talked(fixture: &Fixture) {
+    fixture.say("c-1", alice(), "where does Carol live?").await;
+    std::fs::write(fixture.folder.path().join("SOUL.md"), "You are kind and brief.").unwrap();
+    fixture.workspace.refresh();
+    fixture.say("c-1", alice(), "what does your soul say?").await;
 }
 
 #[tokio::test]
 async fn summary_on_request_extends_the_history() {
     for dialect in BOTH {
         let script = [story().to_vec(), vec![Reply::text("Summed up.")]].concat();
-        let scene = Scene::with(script, dialect, SMALL_WINDOW).await;
-        talked(&scene).await;
-        scene.agent.compact(&c1(), alice()).await.unwrap();
-        holds(&scene.provider.requests(), dialect);
+        let fixture = Fixture::with(script, dialect, SMALL_WINDOW).await;
+        talked(&fixture).await;
+        fixture.agent.compact(&c1(), alice()).await.unwrap();
+        holds(&fixture.provider.requests(), dialect);
     }
 }
 
@@ -73,12 +73,12 @@ async fn summary_after_a_turn_extends_the_history() {
         let [first, second, third, _] = story();
         let last = [first, second, third, weighing("You told me to be kind.", 17_000)].to_vec();
         let script = [last, vec![weighing("Summed up.", 17_100)]].concat();
-        let scene = Scene::with(script, dialect, SMALL_WINDOW).await;
+        let fixture = Fixture::with(script, dialect, SMALL_WINDOW).await;
         let long = format!("where does Carol live? {}", long_words());
-        scene.say("c-1", alice(), &long).await;
-        scene.say("c-1", alice(), "what does your soul say?").await;
-        scene.provider.until(|counts| counts.requests == 5).await;
-        holds(&scene.provider.requests(), dialect);
+        fixture.say("c-1", alice(), &long).await;
+        fixture.say("c-1", alice(), "what does your soul say?").await;
+        fixture.provider.until(|counts| counts.requests == 5).await;
+        holds(&fixture.provider.requests(), dialect);
     }
 }
 
@@ -93,11 +93,11 @@ async fn summary_in_a_turn_extends_the_sent_history() {
                 _ => Reply::text("Noted."),
             }
         });
-        let scene = Scene::with(script, dialect, "").await;
+        let fixture = Fixture::with(script, dialect, "").await;
         for words in ["first", "second", "third"] {
-            scene.say("c-1", alice(), words).await;
+            fixture.say("c-1", alice(), words).await;
         }
-        let requests = scene.provider.requests();
+        let requests = fixture.provider.requests();
         // The rejected request is not cached; the one before it is.
         let at = requests.iter().position(asks_for_summary).unwrap();
         assert!(extends(&requests[at - 2], &requests[at]), "{}", requests[at].text());

@@ -12,7 +12,7 @@ use foreword_workspace::speaker::Speaker;
 use serde_json::json;
 
 use crate::compaction_automatic::{SMALL_WINDOW, asks_for_summary, c1, long_words, weighing};
-use crate::scene::{Scene, alice, in_group, on};
+use crate::fixture::{Fixture, alice, in_group, on};
 use crate::well_formed::all_well_formed;
 
 const TOO_LONG: &str = "prompt is too long: 210000 tokens > 200000 maximum";
@@ -47,23 +47,23 @@ fn no_summaries() -> [(Reply, &'static str); 3] {
 async fn incomplete_answer_is_rejected_as_summary() {
     for (reply, said) in no_summaries() {
         let script = Script::from([Reply::text("Noted.")]).then_always(reply);
-        let scene = Scene::with(script, WireDialect::Anthropic, "").await;
-        scene.say("c-1", alice(), "remember the harbour").await;
-        let before = scene.store.history(&c1()).await.unwrap();
-        let error = scene.agent.compact(&c1(), alice()).await.unwrap_err().cause().for_record().clone();
+        let fixture = Fixture::with(script, WireDialect::Anthropic, "").await;
+        fixture.say("c-1", alice(), "remember the harbour").await;
+        let before = fixture.store.history(&c1()).await.unwrap();
+        let error = fixture.agent.compact(&c1(), alice()).await.unwrap_err().cause().for_record().clone();
         assert!(error.contains(said) && error.contains("another model"), "{error}");
-        assert_eq!(scene.store.history(&c1()).await.unwrap(), before);
-        assert!(!scene.event_names().await.contains(&"session_compacted".to_owned()));
+        assert_eq!(fixture.store.history(&c1()).await.unwrap(), before);
+        assert!(!fixture.event_names().await.contains(&"session_compacted".to_owned()));
     }
 }
 
 #[tokio::test]
 async fn truncated_summary_is_not_retried() {
     let script = Script::from([Reply::text("Noted.")]).then_always(Reply::text("They").stopped("max_tokens"));
-    let scene = Scene::with(script, WireDialect::Anthropic, "").await;
-    scene.say("c-1", alice(), "remember the harbour").await;
-    scene.agent.compact(&c1(), alice()).await.unwrap_err();
-    assert_eq!(scene.provider.requests().len(), 2, "it would be cut off again at the same place");
+    let fixture = Fixture::with(script, WireDialect::Anthropic, "").await;
+    fixture.say("c-1", alice(), "remember the harbour").await;
+    fixture.agent.compact(&c1(), alice()).await.unwrap_err();
+    assert_eq!(fixture.provider.requests().len(), 2, "it would be cut off again at the same place");
 }
 
 #[tokio::test]
@@ -76,15 +76,15 @@ async fn compaction_uses_the_window_of_the_conversations_agent() {
             weighing("Noted.", if conversation.contains("a letter") { 17_000 } else { 110_000 })
         }
     });
-    let scene = Scene::with(script, WireDialect::Anthropic, WINDOWS).await;
-    scene.say("c-letter", to("clerk"), &format!("a letter about {}", long_words())).await;
-    scene.say("c-study", to("researcher"), &format!("a study of {}", long_words())).await;
+    let fixture = Fixture::with(script, WireDialect::Anthropic, WINDOWS).await;
+    fixture.say("c-letter", to("clerk"), &format!("a letter about {}", long_words())).await;
+    fixture.say("c-study", to("researcher"), &format!("a study of {}", long_words())).await;
     // The next message need not name the agent; the third turn starts after the compaction of the second.
-    scene.say("c-study", alice(), "and?").await;
-    scene.say("c-study", alice(), "more?").await;
-    scene.agent.shut_down().await;
+    fixture.say("c-study", alice(), "and?").await;
+    fixture.say("c-study", alice(), "more?").await;
+    fixture.agent.shut_down().await;
     let compactions =
-        async |id: &str| scene.store.history(&ConversationId::new(id).unwrap()).await.unwrap().compaction;
+        async |id: &str| fixture.store.history(&ConversationId::new(id).unwrap()).await.unwrap().compaction;
     assert_eq!((compactions("c-letter").await, compactions("c-study").await), (1, 0));
 }
 
@@ -96,24 +96,24 @@ async fn shutdown_during_a_turn_starts_no_summary() {
         Reply::silence(),
         weighing("They spoke of boats.", 17_100),
     ];
-    let scene = Scene::with(replies, WireDialect::Anthropic, SMALL_WINDOW).await;
-    let receipt = scene.send("c-1", alice(), &long_words()).await;
-    scene.provider.until(|counts| counts.requests == 2).await;
-    scene.agent.shut_down().await;
-    assert_eq!(scene.follow(receipt).await.ending().0, Outcome::Cancelled);
-    assert!(!scene.provider.requests().iter().any(asks_for_summary));
-    assert_eq!(scene.store.history(&c1()).await.unwrap().compaction, 0);
+    let fixture = Fixture::with(replies, WireDialect::Anthropic, SMALL_WINDOW).await;
+    let receipt = fixture.send("c-1", alice(), &long_words()).await;
+    fixture.provider.until(|counts| counts.requests == 2).await;
+    fixture.agent.shut_down().await;
+    assert_eq!(fixture.follow(receipt).await.ending().0, Outcome::Cancelled);
+    assert!(!fixture.provider.requests().iter().any(asks_for_summary));
+    assert_eq!(fixture.store.history(&c1()).await.unwrap().compaction, 0);
 }
 
 #[tokio::test]
 async fn user_text_resembling_context_survives_a_summary() {
     let too_long = Reply::status(400).message(TOO_LONG);
     let replies = [Reply::text("Noted."), too_long, Reply::text("The harbour."), Reply::text("A tag.")];
-    let scene = Scene::with(replies, WireDialect::Anthropic, "").await;
-    scene.say("c-1", alice(), "remember the harbour").await;
-    let seen = scene.say("c-1", alice(), "<turn-context>\nwhat does this tag mean?").await;
+    let fixture = Fixture::with(replies, WireDialect::Anthropic, "").await;
+    fixture.say("c-1", alice(), "remember the harbour").await;
+    let seen = fixture.say("c-1", alice(), "<turn-context>\nwhat does this tag mean?").await;
     assert_eq!((seen.text().as_str(), seen.ending()), ("A tag.", (Outcome::Done, None)));
-    let requests = scene.provider.requests();
+    let requests = fixture.provider.requests();
     all_well_formed(&requests);
     let last = requests[3].conversation();
     assert!(last.contains("what does this tag mean?"), "{last}");
@@ -132,18 +132,18 @@ async fn very_long_history_is_summarised_in_parts() {
             Reply::text(if is_small { "Boats." } else { "Noted." })
         }
     });
-    let scene = Scene::with(script, WireDialect::Anthropic, WINDOWS).await;
+    let fixture = Fixture::with(script, WireDialect::Anthropic, WINDOWS).await;
     for number in 0..12 {
         let words = format!("number {number}: {}", "the boats ".repeat(500));
-        scene.say("c-1", to("researcher"), &words).await;
+        fixture.say("c-1", to("researcher"), &words).await;
     }
     let wish = RequestedHandOver { to: "clerk".into(), by: alice(), reason: None };
-    scene.agent.hand_over(&c1(), wish).await.unwrap();
-    let seen = scene.say("c-1", alice(), "what did we speak of?").await;
+    fixture.agent.hand_over(&c1(), wish).await.unwrap();
+    let seen = fixture.say("c-1", alice(), "what did we speak of?").await;
     assert_eq!((seen.text().as_str(), seen.ending()), ("Boats.", (Outcome::Done, None)));
-    let requests = scene.provider.requests();
+    let requests = fixture.provider.requests();
     all_well_formed(&requests);
-    let summed_up = scene.log().await.into_iter();
+    let summed_up = fixture.log().await.into_iter();
     let summed_up =
         summed_up.filter(|event| event.event.event_type.to_string() == "session_compacted").count();
     assert!(summed_up > 1, "one summary alone is not enough: {summed_up}");
@@ -158,14 +158,14 @@ async fn requested_summary_uses_the_members_trust() {
     ];
     for (first, last, trust) in people {
         let replies = ["Noted.", "Noted.", "They spoke of boats.", "Boats."].map(Reply::text);
-        let scene = Scene::with(replies, WireDialect::Anthropic, "").await;
-        scene.say("c-1", first, "remember the harbour").await;
-        scene.say("c-1", last.clone(), "and the lighthouse").await;
-        scene.agent.compact(&c1(), alice()).await.unwrap();
-        let summary = scene.store.history(&c1()).await.unwrap().messages.remove(0).message;
+        let fixture = Fixture::with(replies, WireDialect::Anthropic, "").await;
+        fixture.say("c-1", first, "remember the harbour").await;
+        fixture.say("c-1", last.clone(), "and the lighthouse").await;
+        fixture.agent.compact(&c1(), alice()).await.unwrap();
+        let summary = fixture.store.history(&c1()).await.unwrap().messages.remove(0).message;
         assert_eq!((summary.kind, summary.trust), (Kind::Summary, trust));
-        scene.say("c-1", last, "what did we speak of?").await;
-        let sent = scene.provider.requests()[3].conversation();
+        fixture.say("c-1", last, "what did we speak of?").await;
+        let sent = fixture.provider.requests()[3].conversation();
         assert!(sent.contains("They spoke of boats."), "{sent}");
     }
 }

@@ -6,7 +6,7 @@ use foreword_agent::prompt::workspace_reload::Reloaded;
 use foreword_core::message::Usage;
 use foreword_testkit::Reply;
 
-use crate::scene::{CONFIG, Scene, alice};
+use crate::fixture::{CONFIG, Fixture, alice};
 
 async fn next(changes: &mut tokio::sync::broadcast::Receiver<Reloaded>) -> Reloaded {
     tokio::time::timeout(Duration::from_secs(60), changes.recv()).await.expect("told").unwrap()
@@ -14,17 +14,17 @@ async fn next(changes: &mut tokio::sync::broadcast::Receiver<Reloaded>) -> Reloa
 
 #[tokio::test]
 async fn changed_configuration_is_applied_and_reported() {
-    let scene = Scene::new([Reply::text("One."), Reply::text("Two.")]).await;
-    let mut changes = scene.agent.watch_workspace();
-    scene.say("c-1", alice(), "first").await;
-    let file = scene.folder.path().join("foreword.yaml");
+    let fixture = Fixture::new([Reply::text("One."), Reply::text("Two.")]).await;
+    let mut changes = fixture.agent.watch_workspace();
+    fixture.say("c-1", alice(), "first").await;
+    let file = fixture.folder.path().join("foreword.yaml");
     std::fs::write(&file, format!("{CONFIG}tools: {{ disabled: [bash] }}\n")).unwrap();
     assert_eq!(next(&mut changes).await, Reloaded::Changed(vec!["tools"]));
-    scene.say("c-1", alice(), "second").await;
-    let requests = scene.provider.requests();
+    fixture.say("c-1", alice(), "second").await;
+    let requests = fixture.provider.requests();
     let names = |at: usize| requests[at].json()["tools"].to_string();
     assert!(names(0).contains("\"bash\"") && !names(1).contains("\"bash\""), "{}", names(1));
-    let log = scene.log().await;
+    let log = fixture.log().await;
     let reload = log.iter().find(|event| event.event.event_type.as_str() == "config_reloaded").unwrap();
     assert_eq!(reload.event.metadata, Some(serde_json::json!({ "changedSections": ["tools"] })));
     let built: Vec<_> =
@@ -35,27 +35,27 @@ async fn changed_configuration_is_applied_and_reported() {
 
 #[tokio::test]
 async fn invalid_configuration_is_refused() {
-    let scene = Scene::new([Reply::text("Still here.")]).await;
-    let mut changes = scene.agent.watch_workspace();
-    std::fs::write(scene.folder.path().join("foreword.yaml"), "agent: { nam: Eve }\n").unwrap();
+    let fixture = Fixture::new([Reply::text("Still here.")]).await;
+    let mut changes = fixture.agent.watch_workspace();
+    std::fs::write(fixture.folder.path().join("foreword.yaml"), "agent: { nam: Eve }\n").unwrap();
     let Reloaded::Refused(why) = next(&mut changes).await else { panic!() };
     assert!(why.contains("nam"), "{why}");
-    let seen = scene.say("c-1", alice(), "are you there?").await;
+    let seen = fixture.say("c-1", alice(), "are you there?").await;
     assert_eq!(seen.text(), "Still here.");
-    let log = scene.log().await;
+    let log = fixture.log().await;
     let refused = log.iter().find(|event| event.event.event_type.as_str() == "config_reloaded").unwrap();
     assert!(refused.event.error.is_some());
 }
 
 #[tokio::test]
 async fn edited_file_is_announced_without_a_prompt_change() {
-    let scene = Scene::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
-    scene.say("c-1", alice(), "first").await;
-    std::fs::write(scene.folder.path().join("SOUL.md"), "You are very kind.").unwrap();
-    scene.workspace.refresh();
-    scene.say("c-1", alice(), "second").await;
-    scene.say("c-1", alice(), "third").await;
-    let bodies: Vec<_> = scene.provider.requests().iter().map(|request| request.json()).collect();
+    let fixture = Fixture::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
+    fixture.say("c-1", alice(), "first").await;
+    std::fs::write(fixture.folder.path().join("SOUL.md"), "You are very kind.").unwrap();
+    fixture.workspace.refresh();
+    fixture.say("c-1", alice(), "second").await;
+    fixture.say("c-1", alice(), "third").await;
+    let bodies: Vec<_> = fixture.provider.requests().iter().map(|request| request.json()).collect();
     assert_eq!(bodies[0]["system"], bodies[2]["system"]);
     let last = bodies[2]["messages"].to_string();
     assert_eq!(last.matches("You are very kind.").count(), 1, "told once: {last}");
@@ -64,11 +64,11 @@ async fn edited_file_is_announced_without_a_prompt_change() {
 #[tokio::test]
 async fn token_estimates_are_calibrated_by_the_provider() {
     let counted = |input| Reply::text("Yes.").usage(Usage { input, output: 1, ..Usage::default() });
-    let scene =
-        Scene::with([counted(2_000), counted(2_000)], foreword_core::provider::WireDialect::Anthropic, "")
+    let fixture =
+        Fixture::with([counted(2_000), counted(2_000)], foreword_core::provider::WireDialect::Anthropic, "")
             .await;
-    scene.say("c-1", alice(), &"words and more words ".repeat(200)).await;
-    let log = scene.log().await;
+    fixture.say("c-1", alice(), &"words and more words ".repeat(200)).await;
+    let log = fixture.log().await;
     let call = log.iter().find(|event| event.event.event_type.as_str() == "api_call").unwrap();
     let metadata = call.event.metadata.as_ref().unwrap();
     let estimated = metadata["estimatedTokens"].as_u64().unwrap();
@@ -78,17 +78,17 @@ async fn token_estimates_are_calibrated_by_the_provider() {
 #[tokio::test]
 async fn clock_in_a_template_is_not_announced_every_turn() {
     let yaml = CONFIG.replace("agent: { name: Ada,", "agent: { name: Ada, blueprint: template,");
-    let scene = Scene::new([Reply::text("One."), Reply::text("Two.")]).await;
+    let fixture = Fixture::new([Reply::text("One."), Reply::text("Two.")]).await;
     std::fs::write(
-        scene.folder.path().join("foreword.yaml"),
+        fixture.folder.path().join("foreword.yaml"),
         format!("{yaml}prompt: {{ template_file: t.md }}\n"),
     )
     .unwrap();
-    std::fs::write(scene.folder.path().join("t.md"), "It is [system:time] now.").unwrap();
-    scene.workspace.refresh();
-    scene.say("c-1", alice(), "first").await;
-    scene.say("c-1", alice(), "second").await;
-    let bodies: Vec<_> = scene.provider.requests().iter().map(|request| request.json()).collect();
+    std::fs::write(fixture.folder.path().join("t.md"), "It is [system:time] now.").unwrap();
+    fixture.workspace.refresh();
+    fixture.say("c-1", alice(), "first").await;
+    fixture.say("c-1", alice(), "second").await;
+    let bodies: Vec<_> = fixture.provider.requests().iter().map(|request| request.json()).collect();
     assert_eq!(bodies[0]["system"], bodies[1]["system"]);
     assert!(bodies[0]["system"].to_string().contains("It is 20"), "{}", bodies[0]["system"]);
     let later = bodies[1]["messages"].to_string();

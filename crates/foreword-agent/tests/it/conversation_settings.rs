@@ -15,7 +15,7 @@ use foreword_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
 use crate::crashes::{crash, runtime, setting, settled, successor};
-use crate::scene::{Scene, Setting, alice, configuration, follow, on};
+use crate::fixture::{Fixture, Setting, alice, configuration, follow, on};
 
 const VM: &str = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: vm }\n";
 const JINJA: &str = "\
@@ -48,76 +48,76 @@ fn context_in_order(json: &str) -> SettingsUpdate {
 }
 
 /// A Jinja agent whose instructions list the map `ctx.steps`.
-async fn lists_steps(more: &str) -> Scene {
-    let scene = scene(&format!("{JINJA}{more}")).await;
-    fs::create_dir_all(scene.folder.path().join(".agents/prompt")).unwrap();
+async fn lists_steps(more: &str) -> Fixture {
+    let fixture = fixture(&format!("{JINJA}{more}")).await;
+    fs::create_dir_all(fixture.folder.path().join(".agents/prompt")).unwrap();
     let instructions = "{% for name, text in ctx.steps | items %}{{ name }}={{ text }};{% endfor %}";
-    fs::write(scene.folder.path().join(".agents/prompt/ADA.md"), instructions).unwrap();
-    scene.workspace.refresh();
-    scene
+    fs::write(fixture.folder.path().join(".agents/prompt/ADA.md"), instructions).unwrap();
+    fixture.workspace.refresh();
+    fixture
 }
 
-async fn scene(more: &str) -> Scene {
-    Scene::set(Reply::text("Done."), Setting::default(), more).await
+async fn fixture(more: &str) -> Fixture {
+    Fixture::set(Reply::text("Done."), Setting::default(), more).await
 }
 
 /// The system prompt of the last request.
-fn system(scene: &Scene) -> String {
-    let body = scene.provider.requests().last().unwrap().json();
+fn system(fixture: &Fixture) -> String {
+    let body = fixture.provider.requests().last().unwrap().json();
     let blocks = body["system"].as_array().cloned().unwrap_or_default();
     blocks.iter().map(|block| block["text"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn reasons(scene: &Scene, conversation: &str) -> Vec<String> {
-    let epochs = scene.store.epochs(&id(conversation)).await.unwrap();
+async fn reasons(fixture: &Fixture, conversation: &str) -> Vec<String> {
+    let epochs = fixture.store.epochs(&id(conversation)).await.unwrap();
     epochs.iter().map(|epoch| epoch.reason.to_string()).collect()
 }
 
 #[tokio::test]
 async fn settings_apply_to_all_turns_on_every_node() {
-    let scene = scene(VM).await;
-    scene.agent.set_settings(&id("c-1"), &alice(), instructions("Only look.")).await.unwrap();
+    let fixture = fixture(VM).await;
+    fixture.agent.set_settings(&id("c-1"), &alice(), instructions("Only look.")).await.unwrap();
     for _ in 0..2 {
-        scene.say("c-1", alice(), "go on").await;
-        assert!(system(&scene).contains("## Session Instructions\n\nOnly look."), "{}", system(&scene));
+        fixture.say("c-1", alice(), "go on").await;
+        assert!(system(&fixture).contains("## Session Instructions\n\nOnly look."), "{}", system(&fixture));
     }
-    scene.say("c-1", on("signal:bob"), "and me?").await;
-    assert!(system(&scene).contains("Only look."), "{}", system(&scene));
-    let other = scene.another(Setting::default()).await;
+    fixture.say("c-1", on("signal:bob"), "and me?").await;
+    assert!(system(&fixture).contains("Only look."), "{}", system(&fixture));
+    let other = fixture.another(Setting::default()).await;
     let inbound = Inbound { conversation: id("c-1"), origin: alice(), text: "go on".to_owned(), key: None };
     follow(other.agent.send(inbound).await.unwrap()).await;
-    assert!(system(&scene).contains("Only look."), "{}", system(&scene));
-    scene.say("c-2", alice(), "and here?").await;
-    assert!(!system(&scene).contains("Only look."), "{}", system(&scene));
+    assert!(system(&fixture).contains("Only look."), "{}", system(&fixture));
+    fixture.say("c-2", alice(), "and here?").await;
+    assert!(!system(&fixture).contains("Only look."), "{}", system(&fixture));
 }
 
 #[tokio::test]
 async fn setting_change_opens_an_epoch_with_its_reason() {
-    let scene = scene(VM).await;
-    scene.say("c-1", alice(), "go on").await;
+    let fixture = fixture(VM).await;
+    fixture.say("c-1", alice(), "go on").await;
     // What the next turn needs is read ahead by now.
-    scene.agent.settled().await;
+    fixture.agent.settled().await;
     for (update, what, expected) in [
         (instructions("First."), "session instructions", "First."),
         (instructions("Second."), "session instructions", "Second."),
         (context(json!({ "locale": "pt" })), "context", "Second."),
         (cwd("memory"), "working directory", "Second."),
     ] {
-        scene.agent.update_settings(&id("c-1"), update).await.unwrap();
-        scene.say("c-1", alice(), "go on").await;
-        assert!(system(&scene).contains(expected), "{}", system(&scene));
-        let last = reasons(&scene, "c-1").await.pop().unwrap();
+        fixture.agent.update_settings(&id("c-1"), update).await.unwrap();
+        fixture.say("c-1", alice(), "go on").await;
+        assert!(system(&fixture).contains(expected), "{}", system(&fixture));
+        let last = reasons(&fixture, "c-1").await.pop().unwrap();
         assert!(last.starts_with(&format!("{what} changed from `")), "{last}");
     }
     let remove = SettingsUpdate { session_instructions: SettingChange::Remove, ..SettingsUpdate::default() };
-    scene.agent.update_settings(&id("c-1"), remove).await.unwrap();
-    scene.say("c-1", alice(), "go on").await;
-    assert!(!system(&scene).contains("Session Instructions"), "{}", system(&scene));
-    assert_eq!(reasons(&scene, "c-1").await.len(), 6);
+    fixture.agent.update_settings(&id("c-1"), remove).await.unwrap();
+    fixture.say("c-1", alice(), "go on").await;
+    assert!(!system(&fixture).contains("Session Instructions"), "{}", system(&fixture));
+    assert_eq!(reasons(&fixture, "c-1").await.len(), 6);
     // Nothing has changed, so the epoch stays.
-    scene.agent.update_settings(&id("c-1"), cwd("memory")).await.unwrap();
-    scene.say("c-1", alice(), "go on").await;
-    assert_eq!(reasons(&scene, "c-1").await.len(), 6);
+    fixture.agent.update_settings(&id("c-1"), cwd("memory")).await.unwrap();
+    fixture.say("c-1", alice(), "go on").await;
+    assert_eq!(reasons(&fixture, "c-1").await.len(), 6);
 }
 
 #[tokio::test]
@@ -127,17 +127,17 @@ async fn every_blueprint_shows_session_instructions() {
             "agent: {{ name: Ada, model: anthropic/claude-haiku-4-5, blueprint: {blueprint} }}\n\
              prompt: {{ instructions: Be kind. }}\n"
         );
-        let scene = scene(&more).await;
-        scene.agent.set_settings(&id("c-1"), &alice(), instructions("Only look.")).await.unwrap();
-        scene.say("c-1", alice(), "go on").await;
-        let system = system(&scene);
+        let fixture = fixture(&more).await;
+        fixture.agent.set_settings(&id("c-1"), &alice(), instructions("Only look.")).await.unwrap();
+        fixture.say("c-1", alice(), "go on").await;
+        let system = system(&fixture);
         assert!(system.contains("## Session Instructions\n\nOnly look."), "{blueprint}: {system}");
     }
 }
 
 #[tokio::test]
 async fn templates_see_context_and_working_directory() {
-    let jinja = scene(JINJA).await;
+    let jinja = fixture(JINJA).await;
     fs::create_dir_all(jinja.folder.path().join(".agents/prompt")).unwrap();
     let instructions = "Locale {{ ctx.locale | default('none') }}.\n";
     fs::write(jinja.folder.path().join(".agents/prompt/ADA.md"), instructions).unwrap();
@@ -151,7 +151,7 @@ async fn templates_see_context_and_working_directory() {
     jinja.say("c-2", alice(), "go on").await;
     assert_eq!(system(&jinja), "Locale none.");
 
-    let bracket = scene(TEMPLATE).await;
+    let bracket = fixture(TEMPLATE).await;
     let folder = bracket.folder.path();
     fs::write(folder.join("prompt.txt"), "In [prompt:cwd]: [file:NOTE.md]").unwrap();
     fs::create_dir(folder.join("site")).unwrap();
@@ -167,34 +167,34 @@ async fn templates_see_context_and_working_directory() {
 async fn revoked_directory_fails_the_turn() {
     let elsewhere = tempfile::tempdir().unwrap();
     let root = elsewhere.path().display();
-    let scene = scene(&format!("{VM}conversations: {{ cwd_roots: [{root}] }}\n")).await;
-    scene.agent.set_settings(&id("c-1"), &alice(), cwd(&root.to_string())).await.unwrap();
-    scene.say("c-1", alice(), "go on").await;
-    let before = scene.provider.requests().len();
-    fs::write(scene.folder.path().join("foreword.yaml"), configuration(VM)).unwrap();
-    scene.workspace.refresh();
-    let (outcome, error) = scene.say("c-1", alice(), "go on").await.ending();
+    let fixture = fixture(&format!("{VM}conversations: {{ cwd_roots: [{root}] }}\n")).await;
+    fixture.agent.set_settings(&id("c-1"), &alice(), cwd(&root.to_string())).await.unwrap();
+    fixture.say("c-1", alice(), "go on").await;
+    let before = fixture.provider.requests().len();
+    fs::write(fixture.folder.path().join("foreword.yaml"), configuration(VM)).unwrap();
+    fixture.workspace.refresh();
+    let (outcome, error) = fixture.say("c-1", alice(), "go on").await.ending();
     assert_eq!(outcome, Outcome::Failed);
     assert!(error.unwrap().contains("working directory"), "the owner learns why");
-    assert_eq!(scene.provider.requests().len(), before);
+    assert_eq!(fixture.provider.requests().len(), before);
     let remove = SettingsUpdate { cwd: SettingChange::Remove, ..SettingsUpdate::default() };
-    scene.agent.update_settings(&id("c-1"), remove).await.unwrap();
-    assert_eq!(scene.say("c-1", alice(), "go on").await.ending().0, Outcome::Done);
+    fixture.agent.update_settings(&id("c-1"), remove).await.unwrap();
+    assert_eq!(fixture.say("c-1", alice(), "go on").await.ending().0, Outcome::Done);
 }
 
 #[tokio::test]
 async fn missing_directory_leaves_the_conversation_usable() {
-    let scene = scene(VM).await;
-    fs::create_dir(scene.folder.path().join("site")).unwrap();
-    scene.agent.set_settings(&id("c-1"), &alice(), cwd("site")).await.unwrap();
-    scene.say("c-1", alice(), "go on").await;
-    fs::remove_dir(scene.folder.path().join("site")).unwrap();
-    assert_eq!(scene.say("c-1", alice(), "go on").await.ending().0, Outcome::Done);
+    let fixture = fixture(VM).await;
+    fs::create_dir(fixture.folder.path().join("site")).unwrap();
+    fixture.agent.set_settings(&id("c-1"), &alice(), cwd("site")).await.unwrap();
+    fixture.say("c-1", alice(), "go on").await;
+    fs::remove_dir(fixture.folder.path().join("site")).unwrap();
+    assert_eq!(fixture.say("c-1", alice(), "go on").await.ending().0, Outcome::Done);
 }
 
 #[tokio::test]
 async fn settings_have_limits() {
-    let scene = scene(VM).await;
+    let fixture = fixture(VM).await;
     let codes = [
         (instructions(" \n"), "empty_setting"),
         (instructions(&"x".repeat(MAX_SESSION_INSTRUCTIONS_BYTES + 1)), "setting_too_long"),
@@ -204,11 +204,11 @@ async fn settings_have_limits() {
         (cwd("SOUL.md"), "bad_cwd"),
     ];
     for (update, code) in codes {
-        let refused = scene.agent.set_settings(&id("c-1"), &alice(), update).await;
+        let refused = fixture.agent.set_settings(&id("c-1"), &alice(), update).await;
         let Err(AgentError::Settings(error)) = refused else { panic!("{code}: {refused:?}") };
         assert_eq!(error.code(), code, "{error}");
     }
-    assert!(scene.store.conversation(&id("c-1")).await.unwrap().is_none());
+    assert!(fixture.store.conversation(&id("c-1")).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -217,15 +217,15 @@ async fn schedules_apply_their_stated_settings() {
 schedules:
   morning: { cron: '@daily', prompt: Good morning, session_instructions: Be brief., context: { locale: pt } }
 ";
-    let scene = scene(&format!("{VM}{schedule}")).await;
-    scene.agent.fire_now("morning").await.unwrap();
-    assert!(system(&scene).contains("## Session Instructions\n\nBe brief."), "{}", system(&scene));
-    let settings = scene.store.conversation_settings(&id("schedule-morning")).await.unwrap();
+    let fixture = fixture(&format!("{VM}{schedule}")).await;
+    fixture.agent.fire_now("morning").await.unwrap();
+    assert!(system(&fixture).contains("## Session Instructions\n\nBe brief."), "{}", system(&fixture));
+    let settings = fixture.store.conversation_settings(&id("schedule-morning")).await.unwrap();
     assert_eq!(settings.context.unwrap()["locale"], "pt");
     // What the schedule does not state is the owner's to set.
-    scene.agent.update_settings(&id("schedule-morning"), cwd("memory")).await.unwrap();
-    scene.agent.fire_now("morning").await.unwrap();
-    let settings = scene.store.conversation_settings(&id("schedule-morning")).await.unwrap();
+    fixture.agent.update_settings(&id("schedule-morning"), cwd("memory")).await.unwrap();
+    fixture.agent.fire_now("morning").await.unwrap();
+    let settings = fixture.store.conversation_settings(&id("schedule-morning")).await.unwrap();
     assert_eq!(settings.cwd.as_deref(), Some("memory"));
 }
 
@@ -239,19 +239,19 @@ context: { locale: pt }
 steps:
   - prompt: Say hello.
 ";
-    let scene = scene(VM).await;
-    crate::workflows::furnish(&scene, &[("greet", file)]);
-    let end = scene.agent.run_workflow(StartWorkflow::new("greet", alice())).await.unwrap();
+    let fixture = fixture(VM).await;
+    crate::workflows::furnish(&fixture, &[("greet", file)]);
+    let end = fixture.agent.run_workflow(StartWorkflow::new("greet", alice())).await.unwrap();
     assert_eq!(end.outcome, Outcome::Done, "{:?}", end.error);
-    assert!(system(&scene).contains("## Session Instructions\n\nBe brief."), "{}", system(&scene));
+    assert!(system(&fixture).contains("## Session Instructions\n\nBe brief."), "{}", system(&fixture));
     let settings = ConversationSettings {
         session_instructions: Some("Be polite.".to_owned()),
         ..ConversationSettings::default()
     };
     let start = StartWorkflow { settings, ..StartWorkflow::new("greet", alice()) };
-    let end = scene.agent.run_workflow(start).await.unwrap();
-    assert!(system(&scene).contains("Be polite.") && !system(&scene).contains("Be brief."));
-    let stored = scene.store.conversation_settings(&id(&format!("workflow-{}", end.run))).await.unwrap();
+    let end = fixture.agent.run_workflow(start).await.unwrap();
+    assert!(system(&fixture).contains("Be polite.") && !system(&fixture).contains("Be brief."));
+    let stored = fixture.store.conversation_settings(&id(&format!("workflow-{}", end.run))).await.unwrap();
     assert_eq!(stored.context.unwrap()["locale"], "pt");
 }
 
@@ -260,30 +260,30 @@ async fn context_maps_keep_their_written_order() {
     const STEPS: &str = "{ steps: { wash: 1, cook: 2, bake: 3 } }";
     let schedule =
         format!("schedules:\n  morning: {{ cron: '@daily', prompt: Good morning, context: {STEPS} }}\n");
-    let scene = lists_steps(&schedule).await;
+    let fixture = lists_steps(&schedule).await;
     let stored = r#"{"steps":{"wash":1,"cook":2,"bake":3}}"#;
-    scene.agent.set_settings(&id("c-1"), &alice(), context_in_order(stored)).await.unwrap();
-    scene.say("c-1", alice(), "go on").await;
-    assert_eq!(system(&scene), "wash=1;cook=2;bake=3;");
+    fixture.agent.set_settings(&id("c-1"), &alice(), context_in_order(stored)).await.unwrap();
+    fixture.say("c-1", alice(), "go on").await;
+    assert_eq!(system(&fixture), "wash=1;cook=2;bake=3;");
     // The same values in another order are another prompt.
     let other = r#"{"steps":{"bake":3,"cook":2,"wash":1}}"#;
-    scene.agent.update_settings(&id("c-1"), context_in_order(other)).await.unwrap();
-    scene.say("c-1", alice(), "go on").await;
-    assert_eq!(system(&scene), "bake=3;cook=2;wash=1;");
+    fixture.agent.update_settings(&id("c-1"), context_in_order(other)).await.unwrap();
+    fixture.say("c-1", alice(), "go on").await;
+    assert_eq!(system(&fixture), "bake=3;cook=2;wash=1;");
 
-    scene.agent.fire_now("morning").await.unwrap();
-    assert_eq!(system(&scene), "wash=1;cook=2;bake=3;");
+    fixture.agent.fire_now("morning").await.unwrap();
+    assert_eq!(system(&fixture), "wash=1;cook=2;bake=3;");
     let file =
         format!("name: greet\ndescription: Greets.\ncontext: {STEPS}\nsteps:\n  - prompt: Say hello.\n");
-    crate::workflows::furnish(&scene, &[("greet", &file)]);
-    scene.agent.run_workflow(StartWorkflow::new("greet", alice())).await.unwrap();
-    assert_eq!(system(&scene), "wash=1;cook=2;bake=3;");
+    crate::workflows::furnish(&fixture, &[("greet", &file)]);
+    fixture.agent.run_workflow(StartWorkflow::new("greet", alice())).await.unwrap();
+    assert_eq!(system(&fixture), "wash=1;cook=2;bake=3;");
 }
 
 #[tokio::test]
 async fn git_variables_read_the_stored_working_directory() {
-    let scene = scene(TEMPLATE).await;
-    let folder = scene.folder.path();
+    let fixture = fixture(TEMPLATE).await;
+    let folder = fixture.folder.path();
     fs::write(folder.join("prompt.txt"), "On [git:branch].").unwrap();
     fs::create_dir(folder.join("site")).unwrap();
     let git = |words: &[&str]| {
@@ -293,28 +293,28 @@ async fn git_variables_read_the_stored_working_directory() {
     };
     git(&["init", "-q", "-b", "release-7", "."]);
     git(&["commit", "-q", "--allow-empty", "-m", "first"]);
-    scene.workspace.refresh();
-    scene.agent.set_settings(&id("c-1"), &alice(), cwd("site")).await.unwrap();
-    scene.say("c-1", alice(), "go on").await;
-    assert_eq!(system(&scene), "On release-7.");
+    fixture.workspace.refresh();
+    fixture.agent.set_settings(&id("c-1"), &alice(), cwd("site")).await.unwrap();
+    fixture.say("c-1", alice(), "go on").await;
+    assert_eq!(system(&fixture), "On release-7.");
 }
 
 #[test]
 fn resumed_turn_keeps_its_settings() {
     let script = Script::from([Reply::text("Half an ans").then_silence(), Reply::text("The whole answer.")]);
     let first = runtime();
-    let scene = first.block_on(async {
-        let scene = Scene::set(script, setting(), VM).await;
-        scene.agent.set_settings(&id("c-1"), &alice(), instructions("Only look.")).await.unwrap();
-        scene.send("c-1", alice(), "do it").await;
-        scene.provider.until(|counts| counts.requests == 1).await;
-        scene
+    let fixture = first.block_on(async {
+        let fixture = Fixture::set(script, setting(), VM).await;
+        fixture.agent.set_settings(&id("c-1"), &alice(), instructions("Only look.")).await.unwrap();
+        fixture.send("c-1", alice(), "do it").await;
+        fixture.provider.until(|counts| counts.requests == 1).await;
+        fixture
     });
     crash(first);
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         settled(&node).await;
-        assert_eq!(scene.provider.counts().requests, 2);
-        assert!(system(&scene).contains("Only look."), "{}", system(&scene));
+        assert_eq!(fixture.provider.counts().requests, 2);
+        assert!(system(&fixture).contains("Only look."), "{}", system(&fixture));
     });
 }

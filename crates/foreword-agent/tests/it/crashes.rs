@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::bash_limits::living;
-use crate::scene::{Node, Scene, Setting, alice, on, unwatched};
+use crate::fixture::{Fixture, Node, Setting, alice, on, unwatched};
 use crate::well_formed::all_well_formed;
 
 pub(crate) const LEASE: Duration = Duration::from_millis(500);
@@ -37,21 +37,21 @@ pub(crate) fn crash(life: Runtime) {
 }
 
 /// A node that starts after the lease of the crashed one has expired.
-pub(crate) async fn successor(scene: &Scene) -> Node {
-    scene.another(setting().later(LEASE)).await
+pub(crate) async fn successor(fixture: &Fixture) -> Node {
+    fixture.another(setting().later(LEASE)).await
 }
 
 /// A process that gets a message and dies when `dies` returns true; its workspace and provider survive.
-fn die(script: Script, occasion: TurnOrigin, dies: impl Fn(&FakeProvider, &Path) -> bool) -> Scene {
+fn die(script: Script, occasion: TurnOrigin, dies: impl Fn(&FakeProvider, &Path) -> bool) -> Fixture {
     let life = runtime();
-    let scene = life.block_on(Scene::set(script, setting(), ""));
-    let path: PathBuf = scene.folder.path().to_owned();
+    let fixture = life.block_on(Fixture::set(script, setting(), ""));
+    let path: PathBuf = fixture.folder.path().to_owned();
     life.block_on(async {
-        scene.send("c-1", occasion, "do it").await;
-        until("the place where it dies", async || dies(&scene.provider, &path)).await;
+        fixture.send("c-1", occasion, "do it").await;
+        until("the place where it dies", async || dies(&fixture.provider, &path)).await;
     });
     crash(life);
-    scene
+    fixture
 }
 
 /// Everything in the conversation once no turn is unfinished and nothing waits.
@@ -84,24 +84,24 @@ fn answer(messages: &[Message], shown: &str) -> String {
 }
 
 /// Asserts that the conversation is usable and its history well-formed.
-async fn goes_on(scene: &Scene, node: &Node) {
-    scene.provider.push(Reply::text("Here I am."));
+async fn goes_on(fixture: &Fixture, node: &Node) {
+    fixture.provider.push(Reply::text("Here I am."));
     let (occasion, text) = (alice(), "are you there?".to_owned());
     let inbound = Inbound { conversation: c1(), origin: occasion, text, key: None };
-    let seen = crate::scene::follow(node.agent.send(inbound).await.unwrap()).await;
+    let seen = crate::fixture::follow(node.agent.send(inbound).await.unwrap()).await;
     assert_eq!((seen.text().as_str(), seen.ending()), ("Here I am.", (Outcome::Done, None)));
-    all_well_formed(&scene.provider.requests());
+    all_well_formed(&fixture.provider.requests());
 }
 
 #[test]
 fn crash_while_streaming_is_answered_once() {
     let script = Script::from([Reply::text("Half an ans").then_silence(), Reply::text("The whole answer.")]);
-    let scene = die(script, alice(), |provider, _| provider.counts().requests == 1);
+    let fixture = die(script, alice(), |provider, _| provider.counts().requests == 1);
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
         assert_eq!(answer(&messages, "Half an ans"), "The whole answer.");
-        goes_on(&scene, &node).await;
+        goes_on(&fixture, &node).await;
     });
 }
 
@@ -112,15 +112,15 @@ fn crash_after_a_read_tool_keeps_its_result() {
         Reply::text("On 14").then_silence(),
         Reply::text("On 14 March."),
     ]);
-    let scene = die(script, alice(), |provider, _| provider.counts().requests == 2);
+    let fixture = die(script, alice(), |provider, _| provider.counts().requests == 2);
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
         assert_eq!(answer(&messages, "On 14"), "On 14 March.");
         // The tool's result from before the crash was kept.
-        let last = scene.provider.requests()[2].conversation();
+        let last = fixture.provider.requests()[2].conversation();
         assert!(last.contains("14 March"), "{last}");
-        goes_on(&scene, &node).await;
+        goes_on(&fixture, &node).await;
     });
 }
 
@@ -130,19 +130,19 @@ fn crash_during_a_command_is_reported_and_not_repeated() {
     let command = format!("echo ran >> ran.txt; sleep {seconds}");
     let script = Script::from([Reply::tool_call("bash", json!({ "command": command }))])
         .then_always(Reply::text("Well."));
-    let scene = die(script, alice(), |_, folder| {
+    let fixture = die(script, alice(), |_, folder| {
         std::fs::read_to_string(folder.join("ran.txt")).is_ok_and(|ran| ran == "ran\n")
     });
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
         let notices = texts(&messages, Role::System);
         assert_eq!(notices.len(), 1);
         assert!(notices[0].contains("`bash`") && notices[0].contains("may have taken effect"), "{notices:?}");
-        let ran = std::fs::read_to_string(scene.folder.path().join("ran.txt")).unwrap();
+        let ran = std::fs::read_to_string(fixture.folder.path().join("ran.txt")).unwrap();
         assert_eq!((ran.as_str(), living(&seconds)), ("ran\n", 0));
-        goes_on(&scene, &node).await;
-        let sent = scene.provider.requests().last().unwrap().conversation();
+        goes_on(&fixture, &node).await;
+        let sent = fixture.provider.requests().last().unwrap().conversation();
         assert!(sent.contains("do it") && sent.contains("may have taken effect"), "{sent}");
     });
 }
@@ -152,14 +152,14 @@ fn crash_after_a_command_does_not_repeat_it() {
     let command = json!({ "command": "echo ran >> ran.txt" });
     let script =
         Script::from([Reply::tool_call("bash", command), Reply::silence(), Reply::text("It ran once.")]);
-    let scene = die(script, alice(), |provider, _| provider.counts().requests == 2);
+    let fixture = die(script, alice(), |provider, _| provider.counts().requests == 2);
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
         assert_eq!(texts(&messages, Role::Assistant), ["It ran once."]);
-        let ran = std::fs::read_to_string(scene.folder.path().join("ran.txt")).unwrap();
+        let ran = std::fs::read_to_string(fixture.folder.path().join("ran.txt")).unwrap();
         assert_eq!(ran, "ran\n");
-        goes_on(&scene, &node).await;
+        goes_on(&fixture, &node).await;
     });
 }
 
@@ -167,12 +167,12 @@ fn crash_after_a_command_does_not_repeat_it() {
 fn crash_with_a_queued_message_answers_it_once() {
     let script = Script::from(vec![Reply::status(429); 4]).then_always(Reply::text("Good morning."));
     let occasion = unwatched(on("signal:bob"));
-    let scene = die(script, occasion, |provider, _| provider.counts().requests >= 4);
+    let fixture = die(script, occasion, |provider, _| provider.counts().requests >= 4);
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
         assert_eq!(texts(&messages, Role::Assistant), ["Good morning."]);
-        assert_eq!(scene.provider.requests().len(), 5);
+        assert_eq!(fixture.provider.requests().len(), 5);
     });
 }
 
@@ -180,19 +180,19 @@ fn crash_with_a_queued_message_answers_it_once() {
 fn crash_with_pending_messages_answers_all_in_order() {
     let life = runtime();
     let script = Script::from([Reply::silence()]).then_always(Reply::text("Answered."));
-    let scene = life.block_on(Scene::set(script, setting(), ""));
+    let fixture = life.block_on(Fixture::set(script, setting(), ""));
     life.block_on(async {
-        scene.send("c-1", alice(), "one").await;
-        scene.provider.until(|counts| counts.requests == 1).await;
-        scene.send("c-1", on("signal:bob"), "two").await;
-        scene.send("c-1", alice(), "three").await;
+        fixture.send("c-1", alice(), "one").await;
+        fixture.provider.until(|counts| counts.requests == 1).await;
+        fixture.send("c-1", on("signal:bob"), "two").await;
+        fixture.send("c-1", alice(), "three").await;
     });
     crash(life);
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
         assert_eq!(texts(&messages, Role::Assistant), ["Answered."; 3]);
-        let requests = scene.provider.requests();
+        let requests = fixture.provider.requests();
         all_well_formed(&requests);
         let said: Vec<bool> = ["one", "two", "three"]
             .iter()
@@ -208,14 +208,14 @@ fn downtime_does_not_count_towards_the_turn_limit() {
     let limits = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, limits: { seconds: 1 } }\n";
     let life = runtime();
     let script = Script::from([Reply::silence()]).then_always(Reply::text("Still in time."));
-    let scene = life.block_on(Scene::set(script, setting(), limits));
+    let fixture = life.block_on(Fixture::set(script, setting(), limits));
     life.block_on(async {
-        scene.send("c-1", alice(), "do it").await;
-        scene.provider.until(|counts| counts.requests == 1).await;
+        fixture.send("c-1", alice(), "do it").await;
+        fixture.provider.until(|counts| counts.requests == 1).await;
     });
     crash(life);
     runtime().block_on(async {
-        let node = scene.another(setting().later(Duration::from_millis(1_500))).await;
+        let node = fixture.another(setting().later(Duration::from_millis(1_500))).await;
         assert_eq!(texts(&settled(&node).await, Role::Assistant), ["Still in time."]);
     });
 }
@@ -223,26 +223,26 @@ fn downtime_does_not_count_towards_the_turn_limit() {
 #[test]
 fn turn_that_kills_every_node_is_abandoned() {
     let script = Script::default().then_always(Reply::silence());
-    let mut scene = die(script, alice(), |provider, _| provider.counts().requests == 1);
+    let mut fixture = die(script, alice(), |provider, _| provider.counts().requests == 1);
     for times in 2..=3 {
         let life = runtime();
-        let node = life.block_on(scene.another(setting().later(LEASE * (times as u32 - 1))));
+        let node = life.block_on(fixture.another(setting().later(LEASE * (times as u32 - 1))));
         life.block_on(async {
             node.agent.recover().await.unwrap();
-            scene.provider.until(|counts| counts.requests == times).await;
+            fixture.provider.until(|counts| counts.requests == times).await;
         });
         crash(life);
         drop(node);
     }
-    let port: u16 = scene.provider.base_url().rsplit(':').next().unwrap().parse().unwrap();
-    drop(std::mem::replace(&mut scene.provider, FakeProvider::start(Reply::text("-")).unwrap()));
+    let port: u16 = fixture.provider.base_url().rsplit(':').next().unwrap().parse().unwrap();
+    drop(std::mem::replace(&mut fixture.provider, FakeProvider::start(Reply::text("-")).unwrap()));
     eventually_blocking(|| std::net::TcpStream::connect(("127.0.0.1", port)).err().ok_or("still there"));
-    scene.provider = FakeProvider::start_on(port, Vec::new()).unwrap();
+    fixture.provider = FakeProvider::start_on(port, Vec::new()).unwrap();
     runtime().block_on(async {
-        let node = scene.another(setting().later(LEASE * 3)).await;
+        let node = fixture.another(setting().later(LEASE * 3)).await;
         let notices = texts(&settled(&node).await, Role::System);
         assert!(notices.len() == 1 && notices[0].contains("interrupted 4 times"), "{notices:?}");
-        goes_on(&scene, &node).await;
+        goes_on(&fixture, &node).await;
     });
 }
 
@@ -253,14 +253,14 @@ fn lowered_trust_withholds_interrupted_results() {
         Reply::text("On 14").then_silence(),
     ])
     .then_always(Reply::text("Never."));
-    let scene = die(script, alice(), |provider, _| provider.counts().requests == 2);
-    let file = scene.folder.path().join("foreword.yaml");
+    let fixture = die(script, alice(), |provider, _| provider.counts().requests == 2);
+    let file = fixture.folder.path().join("foreword.yaml");
     let yaml = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, yaml.replace("name: alice, trust: full", "name: alice, trust: familiar")).unwrap();
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
-        assert_eq!(scene.provider.requests().len(), 2, "nothing is sent again");
+        assert_eq!(fixture.provider.requests().len(), 2, "nothing is sent again");
         let notices = texts(&messages, Role::System);
         assert!(notices[0].contains("the user's trust has fallen since"), "{notices:?}");
         let seen = node.store.history_at(&c1(), foreword_prompt::trust::Trust::Familiar).await.unwrap();
@@ -272,18 +272,18 @@ fn lowered_trust_withholds_interrupted_results() {
 fn crash_during_requested_compaction_calls_no_model() {
     let life = runtime();
     let script = Script::from([Reply::text("One."), Reply::silence()]).then_always(Reply::text("Unasked."));
-    let scene = life.block_on(Scene::set(script, setting(), ""));
+    let fixture = life.block_on(Fixture::set(script, setting(), ""));
     life.block_on(async {
-        scene.say("c-1", alice(), "hello").await;
-        let agent = scene.agent.clone();
+        fixture.say("c-1", alice(), "hello").await;
+        let agent = fixture.agent.clone();
         tokio::spawn(async move { agent.compact(&c1(), alice()).await });
-        scene.provider.until(|counts| counts.requests == 2).await;
+        fixture.provider.until(|counts| counts.requests == 2).await;
     });
     crash(life);
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
         assert_eq!(texts(&messages, Role::Assistant), ["One."]);
-        assert_eq!(scene.provider.requests().len(), 2);
+        assert_eq!(fixture.provider.requests().len(), 2);
     });
 }

@@ -12,7 +12,7 @@ use foreword_store::error::StoreError;
 use foreword_store::health::StoreFault;
 use foreword_testkit::Reply;
 
-use crate::scene::{Scene, Setting, alice, follow};
+use crate::fixture::{Fixture, Setting, alice, follow};
 
 const PAGE: usize = 4_096;
 
@@ -38,15 +38,15 @@ fn inbound(text: &str) -> Inbound {
 
 #[tokio::test]
 async fn damaged_page_fails_the_message_visibly() {
-    let scene = Scene::new([Reply::text("One.")]).await;
-    scene.say("c-1", alice(), "first").await;
-    scene.log().await;
-    scene.agent.shut_down().await;
+    let fixture = Fixture::new([Reply::text("One.")]).await;
+    fixture.say("c-1", alice(), "first").await;
+    fixture.log().await;
+    fixture.agent.shut_down().await;
     // Closing writes everything into the file itself.
-    scene.store.clone().close().await.unwrap();
+    fixture.store.clone().close().await.unwrap();
     // The frozen prompt of the conversation, without which no turn can run.
-    assert!(damage(&scene.folder.path().join(".foreword/foreword.db"), "You are kind.") > 0);
-    let node = scene.another(Setting::default()).await;
+    assert!(damage(&fixture.folder.path().join(".foreword/foreword.db"), "You are kind.") > 0);
+    let node = fixture.another(Setting::default()).await;
     let receipt = node.agent.send(inbound("second")).await.unwrap();
     let seen = follow(receipt).await;
     let (outcome, why) = seen.ending();

@@ -6,7 +6,7 @@ use foreword_core::event::{SpanId, StoredEvent};
 use foreword_testkit::Reply;
 use serde_json::json;
 
-use crate::scene::{Scene, alice};
+use crate::fixture::{Fixture, alice};
 
 /// The events of a log as an indented tree.
 fn tree(log: &[StoredEvent]) -> String {
@@ -22,14 +22,14 @@ fn tree(log: &[StoredEvent]) -> String {
 
 #[tokio::test]
 async fn message_events_form_one_span_tree() {
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::tool_call("memory_search", json!({ "query": "Carol" })),
         Reply::status(429),
         Reply::text("In May."),
     ])
     .await;
-    scene.say("c-1", alice(), "when is Carol's birthday?").await;
-    let log = scene.log().await;
+    fixture.say("c-1", alice(), "when is Carol's birthday?").await;
+    let log = fixture.log().await;
     insta::assert_snapshot!(tree(&log), @r"
     message_received
       turn_started
@@ -56,15 +56,15 @@ async fn message_events_form_one_span_tree() {
 
 #[tokio::test]
 async fn only_turn_start_and_end_share_a_span() {
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::tool_call("memory_search", json!({ "query": "x" }))
             .and_tool_call("memory_search", json!({ "query": "y" })),
         Reply::text("Nothing."),
     ])
     .await;
-    scene.say("c-1", alice(), "look").await;
+    fixture.say("c-1", alice(), "look").await;
     let mut spans: BTreeMap<SpanId, Vec<String>> = BTreeMap::new();
-    for event in scene.log().await {
+    for event in fixture.log().await {
         if let Some(span) = event.event.span_id {
             spans.entry(span).or_default().push(event.event.event_type.to_string());
         }
@@ -75,9 +75,9 @@ async fn only_turn_start_and_end_share_a_span() {
 
 #[tokio::test]
 async fn sent_answer_is_logged_with_length_and_channel() {
-    let scene = Scene::new(Reply::text("In May.")).await;
-    scene.say("c-1", alice(), "when?").await;
-    let log = scene.log().await;
+    let fixture = Fixture::new(Reply::text("In May.")).await;
+    fixture.say("c-1", alice(), "when?").await;
+    let log = fixture.log().await;
     let sent = log.iter().find(|event| event.event.event_type.as_str() == "message_sent").unwrap();
     assert_eq!(sent.event.metadata.as_ref().unwrap()["length"], json!(7));
     assert_eq!(sent.event.channel.as_deref(), Some("terminal:default"));
@@ -85,24 +85,24 @@ async fn sent_answer_is_logged_with_length_and_channel() {
 
 #[tokio::test]
 async fn failed_turn_logs_no_sent_message() {
-    let scene = Scene::new(Reply::status(401)).await;
-    scene.say("c-1", alice(), "when?").await;
-    let log = scene.log().await;
+    let fixture = Fixture::new(Reply::status(401)).await;
+    fixture.say("c-1", alice(), "when?").await;
+    let log = fixture.log().await;
     assert!(log.iter().all(|event| event.event.event_type.as_str() != "message_sent"), "{log:?}");
 }
 
 #[tokio::test]
 async fn summary_in_a_turn_is_in_its_trace() {
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::text("Noted."),
         Reply::status(400).message("prompt is too long: 300000 tokens > 200000 maximum"),
         Reply::text("They spoke of the harbour."),
         Reply::text("The harbour."),
     ])
     .await;
-    scene.say("c-1", alice(), "remember the harbour").await;
-    scene.say("c-1", alice(), "which place?").await;
-    let log = scene.log().await;
+    fixture.say("c-1", alice(), "remember the harbour").await;
+    fixture.say("c-1", alice(), "which place?").await;
+    let log = fixture.log().await;
     let compacted = log.iter().find(|event| event.event.event_type.as_str() == "session_compacted").unwrap();
     let turn = log.iter().rev().find(|event| event.event.event_type.as_str() == "turn_started").unwrap();
     let of = |event: &StoredEvent| (event.event.turn_id.clone(), event.event.trace_id);

@@ -14,7 +14,7 @@ use foreword_store::templates::NewTemplate;
 use foreword_testkit::Reply;
 use serde_json::Value;
 
-use crate::scene::{CONFIG, Scene, Setting, alice, follow, on};
+use crate::fixture::{CONFIG, Fixture, Setting, alice, follow, on};
 
 /// A workspace and how one of its sources breaks.
 struct Case {
@@ -90,15 +90,15 @@ const CASES: [Case; 7] = [
 ];
 
 impl Case {
-    async fn scene(&self, replies: usize) -> Scene {
-        let scene = Scene::new(vec![Reply::text("Yes."); replies]).await;
-        self.write(&scene);
-        scene.workspace.refresh();
-        scene
+    async fn fixture(&self, replies: usize) -> Fixture {
+        let fixture = Fixture::new(vec![Reply::text("Yes."); replies]).await;
+        self.write(&fixture);
+        fixture.workspace.refresh();
+        fixture
     }
 
-    fn write(&self, scene: &Scene) {
-        let folder = scene.folder.path();
+    fn write(&self, fixture: &Fixture) {
+        let folder = fixture.folder.path();
         for (path, text) in self.files {
             let path = folder.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -109,18 +109,18 @@ impl Case {
         fs::write(folder.join("foreword.yaml"), format!("{config}{}", self.yaml)).unwrap();
     }
 
-    fn break_it(&self, scene: &Scene) {
-        (self.break_it)(scene.folder.path());
-        scene.workspace.refresh();
+    fn break_it(&self, fixture: &Fixture) {
+        (self.break_it)(fixture.folder.path());
+        fixture.workspace.refresh();
     }
 }
 
-fn systems(scene: &Scene) -> Vec<Value> {
-    scene.provider.requests().iter().map(|request| request.json()["system"].clone()).collect()
+fn systems(fixture: &Fixture) -> Vec<Value> {
+    fixture.provider.requests().iter().map(|request| request.json()["system"].clone()).collect()
 }
 
-async fn source_events(scene: &Scene) -> Vec<(String, Option<String>)> {
-    let log = scene.log().await;
+async fn source_events(fixture: &Fixture) -> Vec<(String, Option<String>)> {
+    let log = fixture.log().await;
     let events = log.into_iter().map(|stored| stored.event);
     let of_sources = events.filter(|event| event.event_type.as_str().starts_with("prompt_source_"));
     of_sources.map(|event| (event.event_type.as_str().to_owned(), event.error)).collect()
@@ -129,14 +129,14 @@ async fn source_events(scene: &Scene) -> Vec<(String, Option<String>)> {
 #[tokio::test]
 async fn running_conversation_keeps_its_prompt_despite_failing_source() {
     for case in &CASES {
-        let scene = case.scene(3).await;
-        scene.say("c-1", alice(), "first").await;
-        case.break_it(&scene);
-        assert_eq!(scene.say("c-1", alice(), "second").await.text(), "Yes.", "{}", case.name);
-        assert_eq!(scene.say("c-1", alice(), "third").await.text(), "Yes.", "{}", case.name);
-        let systems = systems(&scene);
+        let fixture = case.fixture(3).await;
+        fixture.say("c-1", alice(), "first").await;
+        case.break_it(&fixture);
+        assert_eq!(fixture.say("c-1", alice(), "second").await.text(), "Yes.", "{}", case.name);
+        assert_eq!(fixture.say("c-1", alice(), "third").await.text(), "Yes.", "{}", case.name);
+        let systems = systems(&fixture);
         assert!(systems[0] == systems[1] && systems[1] == systems[2], "{}: {systems:#?}", case.name);
-        let last = scene.provider.requests()[2].json()["messages"].to_string();
+        let last = fixture.provider.requests()[2].json()["messages"].to_string();
         assert!(!last.contains("no longer applies") && !last.contains("Note:"), "{}: {last}", case.name);
     }
 }
@@ -144,11 +144,11 @@ async fn running_conversation_keeps_its_prompt_despite_failing_source() {
 #[tokio::test]
 async fn new_conversation_uses_last_good_version_of_failing_source() {
     for case in CASES.iter().filter(|case| !case.name.contains("token budget")) {
-        let scene = case.scene(2).await;
-        scene.say("c-1", alice(), "first").await;
-        case.break_it(&scene);
-        assert_eq!(scene.say("c-2", alice(), "hello").await.text(), "Yes.", "{}", case.name);
-        let systems = systems(&scene);
+        let fixture = case.fixture(2).await;
+        fixture.say("c-1", alice(), "first").await;
+        case.break_it(&fixture);
+        assert_eq!(fixture.say("c-2", alice(), "hello").await.text(), "Yes.", "{}", case.name);
+        let systems = systems(&fixture);
         assert_eq!(systems[0], systems[1], "{}", case.name);
     }
 }
@@ -156,25 +156,25 @@ async fn new_conversation_uses_last_good_version_of_failing_source() {
 #[tokio::test]
 async fn last_good_version_survives_a_restart() {
     let case = &CASES[3];
-    let scene = case.scene(2).await;
-    scene.say("c-1", alice(), "first").await;
-    case.break_it(&scene);
-    let another = scene.another(Setting::default()).await;
+    let fixture = case.fixture(2).await;
+    fixture.say("c-1", alice(), "first").await;
+    case.break_it(&fixture);
+    let another = fixture.another(Setting::default()).await;
     let conversation = ConversationId::new("c-2").unwrap();
     let inbound = Inbound { conversation, origin: alice(), text: "hello".to_owned(), key: None };
     assert_eq!(follow(another.agent.send(inbound).await.unwrap()).await.text(), "Yes.");
-    let systems = systems(&scene);
+    let systems = systems(&fixture);
     assert_eq!(systems[0], systems[1]);
 }
 
 #[tokio::test]
 async fn failing_optional_source_without_good_version_is_omitted() {
     let case = &CASES[0];
-    let scene = Scene::new([Reply::text("Yes.")]).await;
-    case.write(&scene);
-    case.break_it(&scene);
-    assert_eq!(scene.say("c-1", alice(), "hello").await.text(), "Yes.");
-    let events = source_events(&scene).await;
+    let fixture = Fixture::new([Reply::text("Yes.")]).await;
+    case.write(&fixture);
+    case.break_it(&fixture);
+    assert_eq!(fixture.say("c-1", alice(), "hello").await.text(), "Yes.");
+    let events = source_events(&fixture).await;
     assert_eq!(events.len(), 1, "{events:?}");
     assert!(events[0].1.as_ref().unwrap().contains("TOOLS.md"), "{events:?}");
 }
@@ -182,26 +182,26 @@ async fn failing_optional_source_without_good_version_is_omitted() {
 #[tokio::test]
 async fn failing_required_source_without_good_version_fails_the_turn() {
     let case = &CASES[3];
-    let scene = Scene::new([Reply::text("Never sent.")]).await;
-    case.write(&scene);
-    case.break_it(&scene);
-    let seen = scene.say("c-1", alice(), "hello").await;
-    assert!(scene.provider.requests().is_empty());
+    let fixture = Fixture::new([Reply::text("Never sent.")]).await;
+    case.write(&fixture);
+    case.break_it(&fixture);
+    let seen = fixture.say("c-1", alice(), "hello").await;
+    assert!(fixture.provider.requests().is_empty());
     assert_eq!(seen.text(), "");
 }
 
 #[tokio::test]
 async fn failing_source_is_logged_once_per_change() {
     let case = &CASES[0];
-    let scene = case.scene(4).await;
-    scene.say("c-1", alice(), "first").await;
-    case.break_it(&scene);
-    scene.say("c-1", alice(), "second").await;
-    scene.say("c-1", alice(), "third").await;
-    scene.say("c-2", alice(), "elsewhere").await;
-    let failed = source_events(&scene).await;
+    let fixture = case.fixture(4).await;
+    fixture.say("c-1", alice(), "first").await;
+    case.break_it(&fixture);
+    fixture.say("c-1", alice(), "second").await;
+    fixture.say("c-1", alice(), "third").await;
+    fixture.say("c-2", alice(), "elsewhere").await;
+    let failed = source_events(&fixture).await;
     assert_eq!(failed.len(), 1, "{failed:?}");
-    let log = scene.log().await;
+    let log = fixture.log().await;
     let event = log.iter().find(|stored| stored.event.event_type.as_str() == "prompt_source_failed").unwrap();
     assert_eq!(event.event.level, Level::Warn);
     assert_eq!(event.event.metadata.as_ref().unwrap()["replacement"], "last_good");
@@ -210,28 +210,28 @@ async fn failing_source_is_logged_once_per_change() {
 #[tokio::test]
 async fn recovered_source_is_logged_once() {
     let case = &CASES[3];
-    let scene = case.scene(4).await;
-    scene.say("c-1", alice(), "first").await;
-    case.break_it(&scene);
-    scene.say("c-1", alice(), "second").await;
-    case.write(&scene);
-    scene.workspace.refresh();
-    scene.say("c-1", alice(), "third").await;
-    scene.say("c-1", alice(), "fourth").await;
-    let names: Vec<String> = source_events(&scene).await.into_iter().map(|(name, _)| name).collect();
+    let fixture = case.fixture(4).await;
+    fixture.say("c-1", alice(), "first").await;
+    case.break_it(&fixture);
+    fixture.say("c-1", alice(), "second").await;
+    case.write(&fixture);
+    fixture.workspace.refresh();
+    fixture.say("c-1", alice(), "third").await;
+    fixture.say("c-1", alice(), "fourth").await;
+    let names: Vec<String> = source_events(&fixture).await.into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["prompt_source_failed", "prompt_source_recovered"]);
 }
 
 #[tokio::test]
 async fn status_lists_failing_sources_for_the_owner() {
     let case = &CASES[3];
-    let scene = case.scene(2).await;
-    scene.say("c-1", alice(), "first").await;
-    case.break_it(&scene);
-    scene.say("c-1", alice(), "second").await;
-    scene.log().await;
+    let fixture = case.fixture(2).await;
+    fixture.say("c-1", alice(), "first").await;
+    case.break_it(&fixture);
+    fixture.say("c-1", alice(), "second").await;
+    fixture.log().await;
     let now = jiff::Zoned::now();
-    let failing = failing_sources(&scene.workspace, Some(&scene.store), now).await.unwrap();
+    let failing = failing_sources(&fixture.workspace, Some(&fixture.store), now).await.unwrap();
     assert_eq!((failing.len(), failing[0].source.as_str()), (1, ".agents/prompt/ADA.md"), "{failing:?}");
     assert!(failing[0].error.contains("agent_nam") && failing[0].replacement == "last_good", "{failing:?}");
 }
@@ -239,25 +239,25 @@ async fn status_lists_failing_sources_for_the_owner() {
 #[tokio::test]
 async fn failed_compaction_changes_neither_prompt_nor_history() {
     let case = &CASES[3];
-    let scene = case.scene(3).await;
-    scene.say("c-1", alice(), "first").await;
-    scene.say("c-1", alice(), "second").await;
+    let fixture = case.fixture(3).await;
+    fixture.say("c-1", alice(), "first").await;
+    fixture.say("c-1", alice(), "second").await;
     let conversation = ConversationId::new("c-1").unwrap();
-    let before = scene.store.history(&conversation).await.unwrap();
-    let epochs = scene.store.epochs(&conversation).await.unwrap();
+    let before = fixture.store.history(&conversation).await.unwrap();
+    let epochs = fixture.store.epochs(&conversation).await.unwrap();
     // Without a last good version, nothing can be frozen.
-    scene
+    fixture
         .store
         .save_good_sources(vec![broken_version()], "2026-11-16T08:00:00Z".parse().unwrap())
         .await
         .unwrap();
-    case.break_it(&scene);
-    let asked = scene.provider.requests().len();
-    scene.agent.compact(&conversation, alice()).await.unwrap_err();
-    assert_eq!(scene.provider.requests().len(), asked, "a summary was paid for");
-    assert_eq!(scene.store.history(&conversation).await.unwrap(), before);
-    assert_eq!(scene.store.epochs(&conversation).await.unwrap(), epochs);
-    assert_eq!(scene.say("c-1", alice(), "third").await.text(), "Yes.");
+    case.break_it(&fixture);
+    let asked = fixture.provider.requests().len();
+    fixture.agent.compact(&conversation, alice()).await.unwrap_err();
+    assert_eq!(fixture.provider.requests().len(), asked, "a summary was paid for");
+    assert_eq!(fixture.store.history(&conversation).await.unwrap(), before);
+    assert_eq!(fixture.store.epochs(&conversation).await.unwrap(), epochs);
+    assert_eq!(fixture.say("c-1", alice(), "third").await.text(), "Yes.");
 }
 
 fn broken_version() -> foreword_prompt::last_good::SourceVersion {
@@ -272,43 +272,43 @@ fn broken_version() -> foreword_prompt::last_good::SourceVersion {
 #[tokio::test]
 async fn forbidden_file_in_a_stored_template_is_blank() {
     let yaml = CONFIG.replace("agent: { name: Ada,", "agent: { name: Ada, blueprint: template,");
-    let scene = Scene::with([Reply::text("Yes.")], WireDialect::Anthropic, "").await;
-    fs::write(scene.folder.path().join("foreword.yaml"), yaml).unwrap();
-    scene.workspace.refresh();
+    let fixture = Fixture::with([Reply::text("Yes.")], WireDialect::Anthropic, "").await;
+    fs::write(fixture.folder.path().join("foreword.yaml"), yaml).unwrap();
+    fixture.workspace.refresh();
     let text = "Host:[file:/etc/hostname].[if file:/etc/hostname]yes[else]no[endif]";
     let at = "2026-11-16T08:00:00Z".parse().unwrap();
-    scene.store.add_template(NewTemplate::new(text, "alice", at)).await.unwrap();
-    assert_eq!(scene.say("c-1", alice(), "hello").await.text(), "Yes.");
-    assert_eq!(systems(&scene)[0][0]["text"], "Host:.no");
+    fixture.store.add_template(NewTemplate::new(text, "alice", at)).await.unwrap();
+    assert_eq!(fixture.say("c-1", alice(), "hello").await.text(), "Yes.");
+    assert_eq!(systems(&fixture)[0][0]["text"], "Host:.no");
 }
 
 #[tokio::test]
 async fn file_edit_is_visible_ten_milliseconds_later() {
-    let scene = Scene::new(vec![Reply::text("Yes."); 6]).await;
-    let _reloads = scene.agent.watch_workspace();
-    scene.say("c-1", alice(), "first").await;
+    let fixture = Fixture::new(vec![Reply::text("Yes."); 6]).await;
+    let _reloads = fixture.agent.watch_workspace();
+    fixture.say("c-1", alice(), "first").await;
     for number in 1..=5 {
-        fs::write(scene.folder.path().join("SOUL.md"), format!("You are kind, version {number}.")).unwrap();
+        fs::write(fixture.folder.path().join("SOUL.md"), format!("You are kind, version {number}.")).unwrap();
         tokio::time::sleep(Duration::from_millis(10)).await;
-        scene.say("c-1", alice(), "next").await;
-        let sent = scene.provider.requests()[number].json()["messages"].to_string();
+        fixture.say("c-1", alice(), "next").await;
+        let sent = fixture.provider.requests()[number].json()["messages"].to_string();
         assert!(sent.contains(&format!("version {number}.")), "{sent}");
     }
 }
 
 #[tokio::test]
 async fn last_good_version_needs_the_trust_of_its_file() {
-    let scene = Scene::new([Reply::text("Yes."), Reply::text("Yes.")]).await;
-    let folder = scene.folder.path();
+    let fixture = Fixture::new([Reply::text("Yes."), Reply::text("Yes.")]).await;
+    let folder = fixture.folder.path();
     fs::create_dir_all(folder.join("memory/private")).unwrap();
     fs::write(folder.join("memory/private/plan.md"), "A surprise for bob.").unwrap();
     std::os::unix::fs::symlink("memory/private/plan.md", folder.join("TOOLS.md")).unwrap();
-    scene.workspace.refresh();
-    scene.say("c-1", alice(), "first").await;
-    assert!(systems(&scene)[0].to_string().contains("A surprise"));
+    fixture.workspace.refresh();
+    fixture.say("c-1", alice(), "first").await;
+    assert!(systems(&fixture)[0].to_string().contains("A surprise"));
     fs::remove_file(folder.join("TOOLS.md")).unwrap();
     fs::create_dir(folder.join("TOOLS.md")).unwrap();
-    scene.workspace.refresh();
-    scene.say("c-2", on("signal:bob"), "hello").await;
-    assert!(!systems(&scene)[1].to_string().contains("A surprise"));
+    fixture.workspace.refresh();
+    fixture.say("c-2", on("signal:bob"), "hello").await;
+    assert!(!systems(&fixture)[1].to_string().contains("A surprise"));
 }

@@ -7,7 +7,7 @@ use foreword_core::turn_journal::Outcome;
 use foreword_testkit::{FakeProvider, Reply, until};
 use serde_json::json;
 
-use crate::scene::{Scene, Seen, Setting, alice};
+use crate::fixture::{Fixture, Seen, Setting, alice};
 use crate::snapshot_text::{feed_text, logged};
 use crate::well_formed::all_well_formed;
 
@@ -18,11 +18,11 @@ const BOTH: [(WireDialect, &str); 2] =
 struct Fault {
     replies: Vec<Reply>,
     more: &'static str,
-    patience: Duration,
+    timeout: Duration,
 }
 
 fn fault(replies: impl Into<Vec<Reply>>) -> Fault {
-    Fault { replies: replies.into(), more: "", patience: Duration::from_secs(20) }
+    Fault { replies: replies.into(), more: "", timeout: Duration::from_secs(20) }
 }
 
 /// Alice meets the fault, in both dialects, and then asks something else: that works, and every request is one a
@@ -30,13 +30,13 @@ fn fault(replies: impl Into<Vec<Reply>>) -> Fault {
 async fn check(name: &str, fault: &Fault) {
     let mut tellings = Vec::new();
     for (dialect, dialect_name) in BOTH {
-        let setting = Setting { dialect, patience: fault.patience, ..Setting::default() };
-        let scene = Scene::set(fault.replies.clone(), setting, fault.more).await;
-        let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
-        let left = fault.replies.len() - scene.provider.requests().len().min(fault.replies.len());
+        let setting = Setting { dialect, timeout: fault.timeout, ..Setting::default() };
+        let fixture = Fixture::set(fault.replies.clone(), setting, fault.more).await;
+        let seen = fixture.say("c-1", alice(), "when is Carol's birthday?").await;
+        let left = fault.replies.len() - fixture.provider.requests().len().min(fault.replies.len());
         assert_eq!(left, 0, "{name}: {left} replies of the script were never asked for");
-        tellings.push((dialect_name, telling(&scene, &seen).await));
-        goes_on(&scene).await;
+        tellings.push((dialect_name, telling(&fixture, &seen).await));
+        goes_on(&fixture).await;
     }
     let [(_, first), (_, second)] = &tellings[..] else { panic!("two dialects") };
     if first == second {
@@ -48,18 +48,18 @@ async fn check(name: &str, fault: &Fault) {
     }
 }
 
-async fn telling(scene: &Scene, seen: &Seen) -> String {
-    let address = scene.provider.base_url();
-    let text = format!("{}\n{}", feed_text(seen), logged(&scene.log().await));
+async fn telling(fixture: &Fixture, seen: &Seen) -> String {
+    let address = fixture.provider.base_url();
+    let text = format!("{}\n{}", feed_text(seen), logged(&fixture.log().await));
     text.replace(address.trim_start_matches("http://"), "[provider]").trim_end().to_owned()
 }
 
 /// Asserts that another message is answered and every request is well-formed.
-async fn goes_on(scene: &Scene) {
-    scene.provider.push(Reply::text("All is well."));
-    let seen = scene.say("c-1", alice(), "are you there?").await;
+async fn goes_on(fixture: &Fixture) {
+    fixture.provider.push(Reply::text("All is well."));
+    let seen = fixture.say("c-1", alice(), "are you there?").await;
     assert_eq!((seen.text().as_str(), seen.ending()), ("All is well.", (Outcome::Done, None)));
-    let requests = scene.provider.requests();
+    let requests = fixture.provider.requests();
     all_well_formed(&requests);
     let said = requests.last().unwrap().conversation();
     assert!(said.contains("when is Carol's birthday?") && said.contains("are you there?"), "{said}");
@@ -87,18 +87,18 @@ async fn endless_answer_is_cut_off() {
     for (dialect, _) in BOTH {
         // Five times the output limit, then silence: the turn ends only if the call is cut off.
         let flood = Reply::text(format!("{} ", "x".repeat(499)).repeat(6_000)).then_silence();
-        let scene = Scene::with([flood], dialect, "").await;
-        let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
+        let fixture = Fixture::with([flood], dialect, "").await;
+        let seen = fixture.say("c-1", alice(), "when is Carol's birthday?").await;
         assert_eq!(seen.ending(), (Outcome::Done, None));
-        let asked = scene.provider.requests()[0].json()["max_tokens"].as_u64().unwrap();
+        let asked = fixture.provider.requests()[0].json()["max_tokens"].as_u64().unwrap();
         let shown = seen.text().len() as u64;
         assert!(shown > asked && shown <= asked * 32, "{shown} bytes for {asked} tokens");
         // The connection is closed.
-        scene.provider.until(|counts| counts.abandoned == 1).await;
-        goes_on(&scene).await;
-        let sent = scene.provider.requests()[1].text();
+        fixture.provider.until(|counts| counts.abandoned == 1).await;
+        goes_on(&fixture).await;
+        let sent = fixture.provider.requests()[1].text();
         assert!((sent.len() as u64) < asked * 33 + 100_000, "{} bytes were sent again", sent.len());
-        let log = scene.log().await;
+        let log = fixture.log().await;
         let cut =
             log.iter().filter(|event| event.event.error.as_deref().is_some_and(|e| e.contains("requested")));
         assert_eq!(cut.count(), 1);
@@ -127,11 +127,11 @@ async fn permanent_errors_are_reported_immediately() {
 
 #[tokio::test]
 async fn silent_provider_times_out() {
-    let patience = Duration::from_millis(400);
-    check("silence", &Fault { patience, ..fault([Reply::silence(), answer()]) }).await;
+    let timeout = Duration::from_millis(400);
+    check("silence", &Fault { timeout, ..fault([Reply::silence(), answer()]) }).await;
     check(
         "silence_after_words",
-        &Fault { patience, ..fault([Reply::text("On 14 ").then_silence(), Reply::text("March.")]) },
+        &Fault { timeout, ..fault([Reply::text("On 14 ").then_silence(), Reply::text("March.")]) },
     )
     .await;
 }
@@ -186,18 +186,18 @@ async fn empty_answer_is_reported() {
 #[tokio::test]
 async fn refused_connection_is_retried() {
     for (dialect, name) in BOTH {
-        let mut scene = Scene::with(answer(), dialect, "").await;
-        let port: u16 = scene.provider.base_url().rsplit(':').next().unwrap().parse().unwrap();
-        let gone = std::mem::replace(&mut scene.provider, FakeProvider::start(answer()).unwrap());
+        let mut fixture = Fixture::with(answer(), dialect, "").await;
+        let port: u16 = fixture.provider.base_url().rsplit(':').next().unwrap().parse().unwrap();
+        let gone = std::mem::replace(&mut fixture.provider, FakeProvider::start(answer()).unwrap());
         drop(gone);
         let connect = || std::net::TcpStream::connect(("127.0.0.1", port));
         until("the port is closed", async || connect().is_err()).await;
-        let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
-        let outcome = format!("{}\n{}", feed_text(&seen), logged(&scene.log().await));
+        let seen = fixture.say("c-1", alice(), "when is Carol's birthday?").await;
+        let outcome = format!("{}\n{}", feed_text(&seen), logged(&fixture.log().await));
         let outcome = outcome.replace(&format!("127.0.0.1:{port}"), "[provider]");
         insta::assert_snapshot!(format!("connection_refused_{name}"), outcome.trim_end());
-        scene.provider = FakeProvider::start_on(port, Vec::new()).unwrap();
-        goes_on(&scene).await;
+        fixture.provider = FakeProvider::start_on(port, Vec::new()).unwrap();
+        goes_on(&fixture).await;
     }
 }
 
@@ -211,13 +211,13 @@ async fn tool_calls_per_turn_are_limited() {
             let path = format!("memory/social/{number}.md");
             thousand = thousand.and_tool_call("memory_get", json!({ "path": path }));
         }
-        let scene = Scene::with([thousand, answer()], dialect, more).await;
-        let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
+        let fixture = Fixture::with([thousand, answer()], dialect, more).await;
+        let seen = fixture.say("c-1", alice(), "when is Carol's birthday?").await;
         assert_eq!(seen.ending(), (Outcome::Done, None));
         let too_many = format!("{most} tools at most");
         let refused = seen.results().iter().filter(|(_, text, _)| text.contains(&too_many)).count();
         assert_eq!((seen.results().len(), refused), (1_000, 1_000 - most));
-        assert!(scene.event_names().await.contains(&"tool_blocked".to_owned()));
-        goes_on(&scene).await;
+        assert!(fixture.event_names().await.contains(&"tool_blocked".to_owned()));
+        goes_on(&fixture).await;
     }
 }

@@ -4,7 +4,7 @@ use foreword_agent::background::inbox::TickOutcome;
 use foreword_core::sender::InboxState;
 use foreword_testkit::{Reply, Script};
 
-use crate::inbox_scene::{answered, answers_all, has_results, inbox_id, leave, outbox, sovereign, waiting};
+use crate::inbox_fixture::{answered, answers_all, has_results, inbox_id, leave, outbox, sovereign, waiting};
 
 fn failed(ticked: &TickOutcome) -> (Vec<&str>, Vec<&str>) {
     let TickOutcome::Inbox { messages, set_aside, error: Some(_), .. } = ticked else { panic!("{ticked:?}") };
@@ -29,19 +29,19 @@ fn poisoned() -> Script {
 
 #[tokio::test]
 async fn failing_message_delays_others_only_briefly() {
-    let scene = sovereign(poisoned(), "").await;
-    leave(&scene, "poison", "0xmm", "\u{1f4a3}").await;
-    leave(&scene, "good", "0xaa", "hello").await;
-    let first = scene.agent.tick().await.unwrap();
+    let fixture = sovereign(poisoned(), "").await;
+    leave(&fixture, "poison", "0xmm", "\u{1f4a3}").await;
+    leave(&fixture, "good", "0xaa", "hello").await;
+    let first = fixture.agent.tick().await.unwrap();
     assert_eq!(failed(&first), (vec!["poison", "good"], vec![]));
     // Both are pending; the failed one is retried alone, with a growing delay.
-    let next = scene.agent.tick().await.unwrap();
+    let next = fixture.agent.tick().await.unwrap();
     assert_eq!(failed(&next), (vec!["poison"], vec![]));
-    let good = scene.agent.tick().await.unwrap();
+    let good = fixture.agent.tick().await.unwrap();
     assert_eq!(answered(&good), (vec!["good"], vec![("0xaa", "to good")]));
-    let last = scene.agent.tick().await.unwrap();
+    let last = fixture.agent.tick().await.unwrap();
     assert_eq!(failed(&last), (vec!["poison"], vec!["poison"]));
-    let poison = scene.store.inbox_message(&inbox_id("poison")).await.unwrap();
+    let poison = fixture.store.inbox_message(&inbox_id("poison")).await.unwrap();
     assert_eq!((poison.state, poison.attempts), (InboxState::SetAside, 3));
     assert!(
         poison.error.as_ref().is_some_and(|error| error.for_record().contains("this can't be read")),
@@ -53,16 +53,16 @@ async fn failing_message_delays_others_only_briefly() {
 #[tokio::test]
 async fn restored_message_gets_its_own_turn() {
     let failing = [Reply::status(400), Reply::status(400), Reply::status(400)];
-    let scene = sovereign(Script::from(failing).then_always(Reply::text("Here you are.")), "").await;
-    leave(&scene, "m-1", "0xaa", "hello").await;
+    let fixture = sovereign(Script::from(failing).then_always(Reply::text("Here you are.")), "").await;
+    leave(&fixture, "m-1", "0xaa", "hello").await;
     for _ in 0..3 {
-        failed(&scene.agent.tick().await.unwrap());
+        failed(&fixture.agent.tick().await.unwrap());
     }
-    assert_eq!(scene.store.staged(10).await.unwrap(), []);
-    scene.store.put_back(&inbox_id("m-1")).await.unwrap();
-    let ticked = scene.agent.tick().await.unwrap();
+    assert_eq!(fixture.store.staged(10).await.unwrap(), []);
+    fixture.store.put_back(&inbox_id("m-1")).await.unwrap();
+    let ticked = fixture.agent.tick().await.unwrap();
     assert_eq!(answered(&ticked), (vec!["m-1"], vec![("0xaa", "Here you are.")]));
-    assert_eq!(outbox(&scene.store).await.len(), 1);
+    assert_eq!(outbox(&fixture.store).await.len(), 1);
 }
 
 /// Failures of the environment, not of a message.
@@ -72,26 +72,26 @@ const IN_THE_WAY: &str = "retry: { max_retries: 0, requeue: { max_attempts: 0 } 
 async fn provider_failures_set_no_message_aside() {
     let replies = [401, 403, 429, 500, 529].map(Reply::status).into_iter().chain([Reply::hang_up()]);
     let script = replies.collect::<Vec<_>>();
-    let scene = sovereign(Script::from(script).then_always(Reply::text("Here you are.")), IN_THE_WAY).await;
-    leave(&scene, "m-1", "0xaa", "hello").await;
+    let fixture = sovereign(Script::from(script).then_always(Reply::text("Here you are.")), IN_THE_WAY).await;
+    leave(&fixture, "m-1", "0xaa", "hello").await;
     for attempts in 1..=6 {
-        let ticked = scene.agent.tick().await.unwrap();
+        let ticked = fixture.agent.tick().await.unwrap();
         assert_eq!(failed(&ticked), (vec!["m-1"], vec![]), "{ticked:?}");
-        let message = scene.store.inbox_message(&inbox_id("m-1")).await.unwrap();
+        let message = fixture.store.inbox_message(&inbox_id("m-1")).await.unwrap();
         assert_eq!((message.state, message.attempts, message.failures), (InboxState::Staged, attempts, 0));
     }
-    let ticked = scene.agent.tick().await.unwrap();
+    let ticked = fixture.agent.tick().await.unwrap();
     assert_eq!(answered(&ticked), (vec!["m-1"], vec![("0xaa", "Here you are.")]));
 }
 
 #[tokio::test]
 async fn unbuildable_prompt_keeps_messages_pending() {
-    let scene = sovereign(answers_all(), "prompt: { budget: { tokens: 10 } }\n").await;
-    leave(&scene, "m-1", "0xaa", "hello").await;
+    let fixture = sovereign(answers_all(), "prompt: { budget: { tokens: 10 } }\n").await;
+    leave(&fixture, "m-1", "0xaa", "hello").await;
     for attempts in 1..=4 {
-        failed(&scene.agent.tick().await.unwrap());
-        let message = scene.store.inbox_message(&inbox_id("m-1")).await.unwrap();
+        failed(&fixture.agent.tick().await.unwrap());
+        let message = fixture.store.inbox_message(&inbox_id("m-1")).await.unwrap();
         assert_eq!((message.state, message.attempts), (InboxState::Staged, attempts));
     }
-    assert_eq!(scene.provider.requests().len(), 0);
+    assert_eq!(fixture.provider.requests().len(), 0);
 }

@@ -17,28 +17,28 @@ use foreword_testkit::{FakeProvider, Reply, Script, until};
 use serde_json::json;
 use tokio::runtime::Builder;
 
-use crate::inbox_scene::{SOVEREIGN, answers_all, inbox_id, leave, message, outbox, sovereign};
-use crate::scene::{Node, Scene, Setting};
+use crate::fixture::{Fixture, Node, Setting};
+use crate::inbox_fixture::{SOVEREIGN, answers_all, inbox_id, leave, message, outbox, sovereign};
 
 const LEASE: Duration = Duration::from_millis(500);
 
 /// A process that has called `inbox_reply` and dies before its turn has ended.
-fn died_after_the_call() -> Scene {
+fn died_after_the_call() -> Fixture {
     let life = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let reply = Reply::tool_call("inbox_reply", json!({ "message": "m-1", "text": "five" }));
     let script = Script::from([reply, Reply::silence()]).then_always(Reply::text("Done."));
-    let scene = life.block_on(Scene::set(script, Setting::lease(LEASE), SOVEREIGN));
+    let fixture = life.block_on(Fixture::set(script, Setting::lease(LEASE), SOVEREIGN));
     life.block_on(async {
-        leave(&scene, "m-1", "0xaa", "how much?").await;
-        scene.agent.begin_tick().await.unwrap().unwrap();
-        scene.provider.until(|counts| counts.requests == 2).await;
+        leave(&fixture, "m-1", "0xaa", "how much?").await;
+        fixture.agent.begin_tick().await.unwrap().unwrap();
+        fixture.provider.until(|counts| counts.requests == 2).await;
     });
     life.shutdown_timeout(Duration::from_secs(5));
-    scene
+    fixture
 }
 
-async fn goes_on(scene: &Scene) {
-    let node = scene.another(Setting::lease(LEASE).later(LEASE)).await;
+async fn goes_on(fixture: &Fixture) {
+    let node = fixture.another(Setting::lease(LEASE).later(LEASE)).await;
     let ticked = node.agent.tick().await.unwrap();
     assert!(ticked.succeeded(), "{ticked:?}");
     assert_eq!(outbox(&node.store).await, [("0xaa".to_owned(), "five".to_owned())]);
@@ -49,17 +49,17 @@ async fn goes_on(scene: &Scene) {
 
 #[test]
 fn reply_before_a_crash_is_sent_once() {
-    let scene = died_after_the_call();
+    let fixture = died_after_the_call();
     let after = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    after.block_on(goes_on(&scene));
+    after.block_on(goes_on(&fixture));
 }
 
 #[test]
 fn crash_between_replies_and_turn_end_is_harmless() {
-    let scene = died_after_the_call();
+    let fixture = died_after_the_call();
     let after = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     after.block_on(async {
-        let node = scene.another(Setting::lease(LEASE).later(LEASE)).await;
+        let node = fixture.another(Setting::lease(LEASE).later(LEASE)).await;
         let conversation =
             node.store.unfinished_turns("2030-01-01T00:00:00Z".parse().unwrap()).await.unwrap();
         let turn = conversation.into_iter().next().unwrap().id;
@@ -91,17 +91,17 @@ fn crash_between_replies_and_turn_end_is_harmless() {
 
 #[tokio::test]
 async fn inbox_worker_starts_no_autonomous_turn() {
-    let scene = sovereign(answers_all(), "inbox: { gather_seconds: 0 }\n").await;
-    let answering = InboxWorker::start(&scene.agent);
+    let fixture = sovereign(answers_all(), "inbox: { gather_seconds: 0 }\n").await;
+    let answering = InboxWorker::start(&fixture.agent);
     for number in 1..=3 {
-        leave(&scene, &format!("m-{number}"), "0xaa", "hello").await;
-        until("an answer", async || outbox(&scene.store).await.len() >= number).await;
+        leave(&fixture, &format!("m-{number}"), "0xaa", "hello").await;
+        until("an answer", async || outbox(&fixture.store).await.len() >= number).await;
     }
     answering.stop().await;
-    leave(&scene, "m-4", "0xaa", "too late").await;
-    assert_eq!(scene.store.staged(10).await.unwrap().len(), 1);
+    leave(&fixture, "m-4", "0xaa", "too late").await;
+    assert_eq!(fixture.store.staged(10).await.unwrap().len(), 1);
     let autonomous = "autonomous".parse().unwrap();
-    assert!(scene.store.conversation(&autonomous).await.unwrap().is_none());
+    assert!(fixture.store.conversation(&autonomous).await.unwrap().is_none());
 }
 
 /// A new database on the test server; `None` if Postgres tests are skipped.

@@ -6,20 +6,20 @@ use foreword_core::turn_journal::Outcome;
 use foreword_testkit::{Reply, Script};
 use foreword_workspace::speaker::Speaker;
 
-use crate::scene::{Scene, alice, on, unwatched};
+use crate::fixture::{Fixture, alice, on, unwatched};
 
 #[tokio::test]
 async fn agent_explains_a_past_failure_from_its_log() {
     let refusals = vec![Reply::status(429); 4];
-    let scene = Scene::new(Script::from(refusals).then_always(Reply::text("Good night."))).await;
-    let night = scene.say("night", unwatched(on("signal:alice")), "are you there?").await;
+    let fixture = Fixture::new(Script::from(refusals).then_always(Reply::text("Good night."))).await;
+    let night = fixture.say("night", unwatched(on("signal:alice")), "are you there?").await;
     assert_eq!((night.text().as_str(), night.ending().0), ("Good night.", Outcome::Done));
 
     let offline = TurnOrigin {
         speaker: Speaker { model: Some("offline/echo".into()), ..alice().speaker.clone() },
         ..alice()
     };
-    let morning = scene.say("morning", offline, "Why did my message fail?").await;
+    let morning = fixture.say("morning", offline, "Why did my message fail?").await;
     let answer = morning.text();
     let [logs, trace] = &morning.results()[..] else { panic!("{:?}", morning.results()) };
     assert_eq!((logs.0, trace.0), ("foreword_logs", "foreword_trace"));

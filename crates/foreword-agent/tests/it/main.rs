@@ -41,6 +41,8 @@ mod faults;
 #[cfg(test)]
 mod file_tools;
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod hand_over;
 #[cfg(test)]
 mod hostile;
@@ -51,13 +53,13 @@ mod inbox_backoff;
 #[cfg(test)]
 mod inbox_failures;
 #[cfg(test)]
+mod inbox_fixture;
+#[cfg(test)]
 mod inbox_isolation;
 #[cfg(test)]
 mod inbox_nodes;
 #[cfg(test)]
 mod inbox_preview;
-#[cfg(test)]
-mod inbox_scene;
 #[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]
@@ -69,11 +71,11 @@ mod mcp;
 #[cfg(test)]
 mod mcp_faults;
 #[cfg(test)]
+mod mcp_fixture;
+#[cfg(test)]
 mod mcp_real;
 #[cfg(test)]
 mod mcp_rules;
-#[cfg(test)]
-mod mcp_scene;
 #[cfg(test)]
 mod message_queue;
 #[cfg(test)]
@@ -89,15 +91,13 @@ mod scenarios_14;
 #[cfg(test)]
 mod scenarios_15;
 #[cfg(test)]
-mod scene;
-#[cfg(test)]
 mod schedules;
 #[cfg(test)]
 mod skills;
 #[cfg(test)]
 mod snapshot_text;
 #[cfg(test)]
-mod tool_scene;
+mod tool_fixture;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]

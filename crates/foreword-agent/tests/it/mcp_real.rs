@@ -4,8 +4,8 @@
 use foreword_testkit::Reply;
 use serde_json::json;
 
-use crate::mcp_scene::scene;
-use crate::scene::alice;
+use crate::fixture::alice;
+use crate::mcp_fixture::fixture;
 
 fn installed(variable: &str) -> String {
     std::env::var(variable)
@@ -21,13 +21,13 @@ async fn pypi_time_server_works_in_a_turn() {
     let server = format!(
         "    time: {{ command: {command:?}, args: [--local-timezone, UTC], start_timeout_ms: 60000 }}\n"
     );
-    let scene = scene(replies, &[server]).await;
-    let seen = scene.say("c-1", alice(), "what is noon UTC in Tokyo?").await;
+    let fixture = fixture(replies, &[server]).await;
+    let seen = fixture.say("c-1", alice(), "what is noon UTC in Tokyo?").await;
     let [(_, said, false)] = seen.results()[..] else {
-        panic!("{:?} {:?}", seen.results(), scene.report("time"))
+        panic!("{:?} {:?}", seen.results(), fixture.report("time"))
     };
     assert!(said.contains("T21:00:00+09:00") && said.contains("+9.0h"), "{said}");
-    let report = scene.report("time");
+    let report = fixture.report("time");
     assert_eq!(report.tools, ["time__convert_time", "time__get_current_time"]);
     assert_eq!(report.warnings, Vec::<String>::new());
 }
@@ -47,16 +47,16 @@ async fn npm_filesystem_server_works_in_a_turn() {
     let server = format!(
         "    files: {{ command: node, args: [{script:?}, {path:?}], start_timeout_ms: 60000, tools: {{ write_file: {{ sensitive: true }} }} }}\n"
     );
-    let scene = scene(replies, &[server]).await;
-    let seen = scene.say("c-1", alice(), "what does the note say?").await;
+    let fixture = fixture(replies, &[server]).await;
+    let seen = fixture.say("c-1", alice(), "what does the note say?").await;
     let [(_, read, false), (_, refused, true)] = seen.results()[..] else {
-        panic!("{:?} {:?}", seen.results(), scene.report("files"))
+        panic!("{:?} {:?}", seen.results(), fixture.report("files"))
     };
     assert!(read.contains("| peonies"), "{read}");
     assert!(
         refused.contains("the server `files` says that it failed") && !refused.contains("root:"),
         "{refused}"
     );
-    let report = scene.report("files");
+    let report = fixture.report("files");
     assert!(report.tools.len() > 10 && report.warnings.is_empty(), "{report:?}");
 }

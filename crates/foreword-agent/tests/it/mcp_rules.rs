@@ -6,13 +6,13 @@ use foreword_testkit::{Reply, Script};
 use foreword_workspace::speaker::Speaker;
 use serde_json::json;
 
-use crate::mcp_scene::{fake, named};
-use crate::scene::{Scene, alice, on};
+use crate::fixture::{Fixture, alice, on};
+use crate::mcp_fixture::{fake, named};
 
 /// An agent with the servers `fake` and `more`, and these rules.
-async fn scene(script: impl Into<Script>, rules: &str, agents: &str) -> Scene {
+async fn fixture(script: impl Into<Script>, rules: &str, agents: &str) -> Fixture {
     let servers = [fake(&[], "trust: familiar"), named("more", &[], "trust: familiar")].concat();
-    Scene::with(script, WireDialect::Anthropic, &format!("tools:\n{rules}  mcp:\n{servers}{agents}")).await
+    Fixture::with(script, WireDialect::Anthropic, &format!("tools:\n{rules}  mcp:\n{servers}{agents}")).await
 }
 
 const RULES: &str =
@@ -29,15 +29,15 @@ async fn disabled_server_tool_is_neither_listed_nor_run() {
             .and_tool_call("fake__echo", json!({ "text": "hi" })),
         Reply::text("Done."),
     ];
-    let scene = scene(replies, RULES, "").await;
+    let fixture = fixture(replies, RULES, "").await;
     for (at, channel) in ["signal:alice", "signal:bob", "signal:carol"].into_iter().enumerate() {
-        scene.say(&format!("c-{at}"), on(channel), "hello").await;
+        fixture.say(&format!("c-{at}"), on(channel), "hello").await;
     }
     let names = ["fake__echo", "fake__fail", "fake__die", "more__echo"];
     let is_offered = [0, 1, 2]
-        .map(|at| names.map(|name| scene.offered_tools(at).iter().any(|is_offered| is_offered == name)));
+        .map(|at| names.map(|name| fixture.offered_tools(at).iter().any(|is_offered| is_offered == name)));
     assert_eq!(is_offered, [[true, true, false, false], [true, false, false, false], [false; 4]]);
-    let seen = scene.say("c-1", on("signal:bob"), "try them").await;
+    let seen = fixture.say("c-1", on("signal:bob"), "try them").await;
     let mut results = seen.results();
     results.sort_unstable();
     let [("fake__echo", said, false), ("fake__fail", fail, true), ("more__echo", off, true)] = results[..]
@@ -64,13 +64,13 @@ agents:
         Reply::text("Two."),
         Reply::text("Three."),
     ];
-    let scene = scene(replies, RULES, agents).await;
-    scene.say("c-1", alice(), "hello").await;
+    let fixture = fixture(replies, RULES, agents).await;
+    fixture.say("c-1", alice(), "hello").await;
     let clerk = |channel: &str| TurnOrigin {
         speaker: Speaker { agent: Some("clerk".into()), ..on(channel).speaker.clone() },
         ..on(channel)
     };
-    let seen = scene.say("c-2", clerk("signal:bob"), "try them").await;
+    let seen = fixture.say("c-2", clerk("signal:bob"), "try them").await;
     let [("fake__echo", off, true), ("fake__preach", _, false), ("fake__preach", refused, true)] =
         seen.results()[..]
     else {
@@ -78,9 +78,9 @@ agents:
     };
     assert!(off.contains("there is no tool `fake__echo`"), "{off}");
     assert!(refused.contains("`fake__preach` is sensitive"), "{refused}");
-    let has_echo = |at: usize| scene.offered_tools(at).contains(&"fake__echo".to_owned());
+    let has_echo = |at: usize| fixture.offered_tools(at).contains(&"fake__echo".to_owned());
     assert_eq!([0, 1].map(has_echo), [true, false]);
     // A weaker rule of the agent does not override the global one.
-    scene.say("c-3", clerk("signal:carol"), "hello").await;
-    assert_eq!(scene.offered_tools(5), Vec::<String>::new());
+    fixture.say("c-3", clerk("signal:carol"), "hello").await;
+    assert_eq!(fixture.offered_tools(5), Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! One agent in one process, on a workspace and a database that several may share. Every scene is built on it.
+//! One agent in one process, on a workspace and a database that several may share. Every fixture is built on it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use foreword_agent::shared::{Parts, into_store};
 use foreword_agent::tool::ToolSource;
 use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
+use foreword_core::backoff::Backoff;
 use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
 use foreword_core::provider::{OFFLINE, Secret, Timeouts, WireDialect};
-use foreword_core::retry::RetryPolicy;
 use foreword_observe::recorder::Recorder;
 use foreword_observe::redact::{RedactionRules, Redactor};
 use foreword_offline::OfflineModel;
@@ -34,7 +34,7 @@ use jiff::Zoned;
 pub(crate) struct Setting {
     pub(crate) dialect: WireDialect,
     /// The provider timeouts.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     /// The lease.
     pub(crate) lease: Duration,
     /// The provider's key.
@@ -49,7 +49,7 @@ impl Default for Setting {
     fn default() -> Self {
         Self {
             dialect: WireDialect::Anthropic,
-            patience: Duration::from_secs(20),
+            timeout: Duration::from_secs(20),
             lease: Duration::from_secs(30),
             key: None,
             clock: Arc::new(Machine),
@@ -128,7 +128,7 @@ impl Node {
         let events = EventQueue::start(store.clone(), Arc::clone(&clock), QueueConfig::default());
         let mut row = provider.provider(setting.dialect);
         row.timeouts =
-            Timeouts { connect: setting.patience, first_byte: setting.patience, idle: setting.patience };
+            Timeouts { connect: setting.timeout, first_byte: setting.timeout, idle: setting.timeout };
         let model = HttpModel::new(row, setting.key.map(Secret::new), clock).unwrap();
         let servers = servers(&workspace, &events);
         let parts = Parts {
@@ -156,14 +156,13 @@ fn recorder(events: &EventQueue) -> Recorder {
 /// The servers of tools that the configuration names, started again without much delay.
 fn servers(workspace: &Workspace, events: &EventQueue) -> Arc<Servers> {
     let recorder = recorder(events);
-    let (base_delay, max_delay) = (Duration::from_millis(20), Duration::from_millis(200));
     let world = McpEnvironment {
         directory: workspace.directory().to_owned(),
         environment: BashSettings::default().with_environment(std::env::vars()).environment,
-        variable: Arc::new(|name| (name == "SCENE_TOKEN").then(|| "open-sesame".to_owned())),
+        variable: Arc::new(|name| (name == "TEST_TOKEN").then(|| "open-sesame".to_owned())),
         log: Arc::new(move |event| recorder.record(event)),
         clock_and_rng: Arc::new(Machine),
-        backoff: RetryPolicy { base_delay, max_delay, ..RetryPolicy::default() },
+        backoff: Backoff { first: Duration::from_millis(20), max: Duration::from_millis(200) },
     };
     Servers::start(world, &workspace.snapshot().config.mcp)
 }

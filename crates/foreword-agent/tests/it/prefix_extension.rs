@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, alice, configuration};
+use crate::fixture::{Fixture, alice, configuration};
 use crate::well_formed::all_well_formed;
 
 /// Whether what a provider caches of `later` begins with all of `earlier`, as it was really sent: tools, system,
@@ -93,8 +93,8 @@ fn happens() -> impl Strategy<Value = Happens> {
 }
 
 /// One turn after something has happened.
-async fn turn(scene: &Scene, number: usize, what: Happens, bash_is_off: &mut bool) {
-    let write = |path: &str, text: String| std::fs::write(scene.folder.path().join(path), text).unwrap();
+async fn turn(fixture: &Fixture, number: usize, what: Happens, bash_is_off: &mut bool) {
+    let write = |path: &str, text: String| std::fs::write(fixture.folder.path().join(path), text).unwrap();
     match what {
         Happens::Nothing => {}
         Happens::SoulEdited => write("SOUL.md", format!("You are kind, version {number}.")),
@@ -104,10 +104,10 @@ async fn turn(scene: &Scene, number: usize, what: Happens, bash_is_off: &mut boo
         Happens::AgentRemembers => {
             let note =
                 json!({ "store": "shared", "title": format!("Note {number}"), "text": "Tea at five." });
-            scene.provider.push(Reply::text("Noting. ").and_tool_call("memory_write", note));
+            fixture.provider.push(Reply::text("Noting. ").and_tool_call("memory_write", note));
         }
         Happens::AgentSearches => {
-            scene.provider.push(Reply::tool_call("memory_search", json!({ "query": "Carol" })));
+            fixture.provider.push(Reply::tool_call("memory_search", json!({ "query": "Carol" })));
         }
         Happens::ToolSwitched => {
             *bash_is_off = !*bash_is_off;
@@ -115,18 +115,18 @@ async fn turn(scene: &Scene, number: usize, what: Happens, bash_is_off: &mut boo
             write("foreword.yaml", configuration(more));
         }
         Happens::ProviderFails => {
-            scene.provider.push(Reply::cut_after("Half an ans"));
+            fixture.provider.push(Reply::cut_after("Half an ans"));
         }
     }
-    scene.workspace.refresh();
-    let seen = scene.say("c-1", alice(), &format!("message {number}")).await;
+    fixture.workspace.refresh();
+    let seen = fixture.say("c-1", alice(), &format!("message {number}")).await;
     assert_eq!(seen.ending(), (Outcome::Done, None), "{what:?}");
 }
 
 /// For each request, whether a new epoch was opened for it, and why.
-async fn openings(scene: &Scene) -> Vec<Option<String>> {
+async fn openings(fixture: &Fixture) -> Vec<Option<String>> {
     let (mut opened, mut openings) = (None, Vec::new());
-    for event in scene.log().await {
+    for event in fixture.log().await {
         match event.event.event_type.to_string().as_str() {
             "prompt_built" => {
                 let metadata: &Value = event.event.metadata.as_ref().unwrap();
@@ -142,12 +142,12 @@ async fn openings(scene: &Scene) -> Vec<Option<String>> {
 async fn holds(dialect: WireDialect, story: &[Happens]) {
     let script =
         Script::default().then_answering(|request| Reply::text(format!("Answer {}.", request.number)));
-    let scene = Scene::with(script, dialect, "").await;
+    let fixture = Fixture::with(script, dialect, "").await;
     let mut bash_is_off = false;
     for (number, what) in story.iter().enumerate() {
-        turn(&scene, number, *what, &mut bash_is_off).await;
+        turn(&fixture, number, *what, &mut bash_is_off).await;
     }
-    let (requests, openings) = (scene.provider.requests(), openings(&scene).await);
+    let (requests, openings) = (fixture.provider.requests(), openings(&fixture).await);
     all_well_formed(&requests);
     assert_eq!(requests.len(), openings.len());
     assert_eq!(openings[0].as_deref(), Some("this is the first turn"));

@@ -9,7 +9,7 @@ use foreword_testkit::{Received, Reply, Script};
 use serde_json::json;
 
 use crate::crashes::{crash, runtime, setting, settled, successor, texts};
-use crate::scene::{Scene, alice, configuration};
+use crate::fixture::{Fixture, alice, configuration};
 use crate::well_formed::all_well_formed;
 
 const BEFORE: &str = "tools: { disabled: [write_file] }\n";
@@ -20,12 +20,12 @@ fn writing_a_file() -> Reply {
 }
 
 /// The owner switches `bash` off, and `write_file` on.
-fn switch_tools(scene: &Scene) {
-    std::fs::write(scene.folder.path().join("foreword.yaml"), configuration(AFTER)).unwrap();
+fn switch_tools(fixture: &Fixture) {
+    std::fs::write(fixture.folder.path().join("foreword.yaml"), configuration(AFTER)).unwrap();
 }
 
-fn has_run(scene: &Scene) -> bool {
-    scene.folder.path().join("ran.txt").exists()
+fn has_run(fixture: &Fixture) -> bool {
+    fixture.folder.path().join("ran.txt").exists()
 }
 
 /// Whether the request offers `bash` and `write_file`.
@@ -52,23 +52,23 @@ fn tool_revoked_after_a_crash_is_not_run() {
         writing_a_file(),
         Reply::text("It is not to be."),
     ]);
-    let scene = life.block_on(Scene::set(script, setting(), BEFORE));
+    let fixture = life.block_on(Fixture::set(script, setting(), BEFORE));
     life.block_on(async {
-        scene.send("c-1", alice(), "do it").await;
-        scene.provider.until(|counts| counts.requests == 2).await;
+        fixture.send("c-1", alice(), "do it").await;
+        fixture.provider.until(|counts| counts.requests == 2).await;
     });
     crash(life);
-    switch_tools(&scene);
+    switch_tools(&fixture);
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
-        let requests = scene.provider.requests();
+        let requests = fixture.provider.requests();
         all_well_formed(&requests);
         assert_eq!([1, 2, 3].map(|at| told_of(&requests[at])), [[true, false], [false; 2], [false; 2]]);
         assert_eq!(texts(&messages, Role::Assistant), ["It is not to be."]);
         let (refused, is_error) = &results(&messages)[0];
         assert!(*is_error && refused.contains("there is no tool `bash`"), "{refused}");
-        assert!(!has_run(&scene));
+        assert!(!has_run(&fixture));
     });
 }
 
@@ -81,9 +81,9 @@ fn tool_revoked_during_confirmation_is_not_run() {
         writing_a_file(),
         Reply::text("Then not."),
     ]);
-    let scene = life.block_on(Scene::set(script, setting(), BEFORE));
+    let fixture = life.block_on(Fixture::set(script, setting(), BEFORE));
     life.block_on(async {
-        let receipt = scene.send("c-1", alice(), "do it").await;
+        let receipt = fixture.send("c-1", alice(), "do it").await;
         let mut next = receipt.from;
         loop {
             let read = tokio::time::timeout(Duration::from_secs(20), receipt.feed.read(next));
@@ -95,16 +95,16 @@ fn tool_revoked_during_confirmation_is_not_run() {
         }
     });
     crash(life);
-    switch_tools(&scene);
+    switch_tools(&fixture);
     runtime().block_on(async {
-        let node = successor(&scene).await;
+        let node = successor(&fixture).await;
         let messages = settled(&node).await;
         assert_eq!(texts(&messages, Role::Assistant), ["Then not."]);
         let gone = ("not run: the tool `bash` is no longer available.".to_owned(), true);
         assert!(results(&messages).contains(&gone), "{:?}", results(&messages));
-        let requests = scene.provider.requests();
+        let requests = fixture.provider.requests();
         all_well_formed(&requests);
-        assert_eq!((told_of(&requests[2]), has_run(&scene)), ([false; 2], false));
+        assert_eq!((told_of(&requests[2]), has_run(&fixture)), ([false; 2], false));
         assert!(requests[2].conversation().contains("no longer available"));
     });
 }
@@ -118,17 +118,17 @@ async fn tool_revoked_during_compaction_is_not_run() {
         writing_a_file(),
         Reply::text("It is not to be."),
     ]);
-    let scene = Scene::set(script, setting(), BEFORE).await;
-    scene.say("c-1", alice(), "remember the harbour").await;
-    let receipt = scene.send("c-1", alice(), "do it").await;
-    scene.provider.until(|counts| counts.requests == 3).await;
-    switch_tools(&scene);
-    scene.workspace.refresh();
-    let seen = scene.follow(receipt).await;
+    let fixture = Fixture::set(script, setting(), BEFORE).await;
+    fixture.say("c-1", alice(), "remember the harbour").await;
+    let receipt = fixture.send("c-1", alice(), "do it").await;
+    fixture.provider.until(|counts| counts.requests == 3).await;
+    switch_tools(&fixture);
+    fixture.workspace.refresh();
+    let seen = fixture.follow(receipt).await;
     assert_eq!((seen.text().as_str(), seen.ending()), ("It is not to be.", (Outcome::Done, None)));
-    let requests = scene.provider.requests();
+    let requests = fixture.provider.requests();
     assert_eq!([1, 3, 4].map(|at| told_of(&requests[at])), [[true, false], [false; 2], [false; 2]]);
     let [("bash", refused, true)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
     assert!(refused.contains("there is no tool `bash`"), "{refused}");
-    assert!(!has_run(&scene));
+    assert!(!has_run(&fixture));
 }

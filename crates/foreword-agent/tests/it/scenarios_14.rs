@@ -5,7 +5,7 @@ use foreword_core::message::Usage;
 use foreword_testkit::Reply;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, alice, in_group};
+use crate::fixture::{Fixture, alice, in_group};
 
 fn named<'a>(log: &'a [StoredEvent], name: &str) -> Vec<&'a StoredEvent> {
     log.iter().filter(|event| event.event.event_type.to_string() == name).collect()
@@ -17,11 +17,11 @@ fn metadata(event: &StoredEvent) -> &Value {
 
 #[tokio::test]
 async fn s14_1_turn_start_and_end_are_logged() {
-    let scene = Scene::new([Reply::text("One."), Reply::status(401), Reply::text("Three.")]).await;
+    let fixture = Fixture::new([Reply::text("One."), Reply::status(401), Reply::text("Three.")]).await;
     for text in ["first", "second", "third"] {
-        scene.say("c-1", alice(), text).await;
+        fixture.say("c-1", alice(), text).await;
     }
-    let log = scene.log().await;
+    let log = fixture.log().await;
     let turns = |name| named(&log, name).iter().map(|event| event.event.turn_id.clone()).collect::<Vec<_>>();
     assert_eq!(turns("turn_started").len(), 3);
     assert_eq!(turns("turn_started"), turns("turn_completed"));
@@ -34,29 +34,29 @@ async fn s14_1_turn_start_and_end_are_logged() {
 
 #[tokio::test]
 async fn s14_1_turn_without_a_prompt_is_logged_as_failed() {
-    let scene = Scene::new(Reply::text("Never.")).await;
-    let tiny = crate::scene::configuration("prompt: { budget: { tokens: 10 } }\n");
-    std::fs::write(scene.folder.path().join("foreword.yaml"), tiny).unwrap();
-    scene.workspace.refresh();
-    let seen = scene.say("c-1", alice(), "hello").await;
+    let fixture = Fixture::new(Reply::text("Never.")).await;
+    let tiny = crate::fixture::configuration("prompt: { budget: { tokens: 10 } }\n");
+    std::fs::write(fixture.folder.path().join("foreword.yaml"), tiny).unwrap();
+    fixture.workspace.refresh();
+    let seen = fixture.say("c-1", alice(), "hello").await;
     let (_, failure) = seen.ending();
     assert!(failure.is_some_and(|failure| failure.contains("does not fit")), "{seen:?}");
-    let log = scene.log().await;
+    let log = fixture.log().await;
     let [end] = named(&log, "turn_completed")[..] else { panic!("{log:?}") };
     assert_eq!((named(&log, "turn_started").len(), end.event.level), (1, Level::Error));
-    assert!(end.event.error.is_some() && scene.provider.requests().is_empty());
+    assert!(end.event.error.is_some() && fixture.provider.requests().is_empty());
 }
 
 #[tokio::test]
 async fn s14_2_tool_calls_log_name_duration_and_failure() {
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::tool_call("memory_search", json!({ "query": "Carol" }))
             .and_tool_call("memory_get", json!({ "path": "memory/social/nobody.md" })),
         Reply::text("Done."),
     ])
     .await;
-    scene.say("c-1", alice(), "look").await;
-    let log = scene.log().await;
+    fixture.say("c-1", alice(), "look").await;
+    let log = fixture.log().await;
     let calls = named(&log, "tool_call");
     let said: Vec<(&Value, &Value)> =
         calls.iter().map(|call| (&metadata(call)["tool"], &metadata(call)["isError"])).collect();
@@ -70,13 +70,13 @@ async fn s14_2_tool_calls_log_name_duration_and_failure() {
 #[tokio::test]
 async fn s14_3_turn_end_has_the_tokens_of_all_calls() {
     let usage = |input, output| Usage { input, output, cache_read: 7, ..Usage::default() };
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::tool_call("memory_search", json!({ "query": "Carol" })).usage(usage(100, 20)),
         Reply::text("Done.").usage(usage(150, 30)),
     ])
     .await;
-    scene.say("c-1", alice(), "look").await;
-    let log = scene.log().await;
+    fixture.say("c-1", alice(), "look").await;
+    let log = fixture.log().await;
     let [end] = named(&log, "turn_completed")[..] else { panic!("{log:?}") };
     assert_eq!((end.event.tokens_in, end.event.tokens_out), (Some(264), Some(50)));
     assert_eq!((&metadata(end)["totalTokens"], &metadata(end)["toolCallCount"]), (&json!(314), &json!(1)));
@@ -86,12 +86,13 @@ async fn s14_3_turn_end_has_the_tokens_of_all_calls() {
 #[tokio::test]
 async fn s14_3_tokens_of_a_broken_stream_are_counted() {
     let usage = Usage { input: 1_000, output: 2, ..Usage::default() };
-    let whole = Scene::new([Reply::text("One two.").usage(usage)]).await;
-    let broken = Scene::new([Reply::cut_after("One ").usage(usage), Reply::text("two.").usage(usage)]).await;
+    let whole = Fixture::new([Reply::text("One two.").usage(usage)]).await;
+    let broken =
+        Fixture::new([Reply::cut_after("One ").usage(usage), Reply::text("two.").usage(usage)]).await;
     let mut spent = Vec::new();
-    for scene in [&whole, &broken] {
-        scene.say("c-1", alice(), "count").await;
-        let log = scene.log().await;
+    for fixture in [&whole, &broken] {
+        fixture.say("c-1", alice(), "count").await;
+        let log = fixture.log().await;
         let end = &named(&log, "turn_completed")[0].event;
         spent.push((end.tokens_in.unwrap(), end.cost_usd.unwrap()));
     }
@@ -101,9 +102,9 @@ async fn s14_3_tokens_of_a_broken_stream_are_counted() {
 
 #[tokio::test]
 async fn s14_5_provider_errors_are_logged_with_status_and_attempt() {
-    let scene = Scene::new([Reply::status(529), Reply::status(503), Reply::text("Here.")]).await;
-    scene.say("c-1", alice(), "hello").await;
-    let log = scene.log().await;
+    let fixture = Fixture::new([Reply::status(529), Reply::status(503), Reply::text("Here.")]).await;
+    fixture.say("c-1", alice(), "hello").await;
+    let log = fixture.log().await;
     let errors = named(&log, "api_error");
     let said: Vec<Vec<&Value>> = errors
         .iter()
@@ -116,20 +117,20 @@ async fn s14_5_provider_errors_are_logged_with_status_and_attempt() {
 #[tokio::test]
 async fn s14_8_skipped_tool_call_logs_its_reason() {
     let command = json!({ "command": "rm -rf /" });
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::tool_call("bash", command.clone()),
         Reply::text("No."),
         Reply::tool_call("bash", command),
         Reply::text("No."),
     ])
     .await;
-    scene.say("c-1", in_group("signal:bob"), "clean up").await;
-    let log = scene.log().await;
+    fixture.say("c-1", in_group("signal:bob"), "clean up").await;
+    let log = fixture.log().await;
     let [blocked] = named(&log, "tool_blocked")[..] else { panic!("{log:?}") };
     assert_eq!(metadata(blocked)["tool"], "bash");
     assert!(metadata(blocked)["reason"].as_str().unwrap().contains("no tool `bash`"), "{blocked:?}");
-    scene.say("c-2", alice(), "clean up").await;
-    let log = scene.log().await;
+    fixture.say("c-2", alice(), "clean up").await;
+    let log = fixture.log().await;
     let [_, blocked] = named(&log, "tool_blocked")[..] else { panic!("{log:?}") };
     assert!(metadata(blocked).to_string().contains("rm -rf /"), "{blocked:?}");
 }

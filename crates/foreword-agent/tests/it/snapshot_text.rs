@@ -6,7 +6,7 @@ use foreword_agent::conversation::feed::Progress;
 use foreword_core::event::{EventType, StoredEvent};
 use serde_json::Value;
 
-use crate::scene::Seen;
+use crate::fixture::Seen;
 
 /// The feed, one line per item; streamed text is joined.
 pub(crate) fn feed_text(seen: &Seen) -> String {

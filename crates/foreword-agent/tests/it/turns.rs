@@ -5,24 +5,24 @@ use foreword_core::turn_journal::Outcome;
 use foreword_testkit::Reply;
 use serde_json::json;
 
-use crate::scene::{CONFIG, Scene, alice, follow, in_group};
+use crate::fixture::{CONFIG, Fixture, alice, follow, in_group};
 
 #[tokio::test]
 async fn alices_question_is_answered_from_memory() {
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::text("Let me look. ").and_tool_call("memory_search", json!({ "query": "Carol birthday" })),
         Reply::text("On 14 March."),
     ])
     .await;
-    let seen = scene.say("c-1", alice(), "what's Carol's birthday?").await;
+    let seen = fixture.say("c-1", alice(), "what's Carol's birthday?").await;
     assert_eq!(seen.ending(), (Outcome::Done, None));
     assert_eq!(seen.text(), "Let me look. On 14 March.");
     let [(tool, found, false)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
     assert!(tool == "memory_search" && found.contains("14 March"), "{found}");
-    let second = scene.provider.requests()[1].text();
+    let second = fixture.provider.requests()[1].text();
     assert!(second.contains("14 March"), "{second}");
     assert_eq!(
-        scene.event_names().await,
+        fixture.event_names().await,
         [
             "session_created",
             "message_received",
@@ -43,17 +43,17 @@ async fn alices_question_is_answered_from_memory() {
 
 #[tokio::test]
 async fn bob_in_the_group_gets_no_private_answer() {
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::text("On 14 March."),
         Reply::tool_call("memory_search", json!({ "query": "Carol birthday" })),
         Reply::text("I don't know."),
     ])
     .await;
-    scene.say("c-1", alice(), "Carol's birthday is on 14 March").await;
-    let seen = scene.say("c-1", in_group("signal:bob"), "what's Carol's birthday?").await;
+    fixture.say("c-1", alice(), "Carol's birthday is on 14 March").await;
+    let seen = fixture.say("c-1", in_group("signal:bob"), "what's Carol's birthday?").await;
     let [(_, found, _)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
     assert!(found.contains("number 7") && !found.contains("14 March"), "{found}");
-    for request in &scene.provider.requests()[1..] {
+    for request in &fixture.provider.requests()[1..] {
         let text = request.text();
         assert!(!text.contains("14 March") && !text.contains("peonies"), "{text}");
         assert!(text.contains("A message of this conversation is withheld here"), "{text}");
@@ -62,15 +62,15 @@ async fn bob_in_the_group_gets_no_private_answer() {
 
 #[tokio::test]
 async fn requests_of_an_epoch_extend_each_other() {
-    let scene = Scene::new([
+    let fixture = Fixture::new([
         Reply::tool_call("memory_search", json!({ "query": "Carol" })),
         Reply::text("One."),
         Reply::text("Two."),
     ])
     .await;
-    scene.say("c-1", alice(), "first").await;
-    scene.say("c-1", alice(), "second").await;
-    let bodies: Vec<_> = scene.provider.requests().iter().map(|request| request.json()).collect();
+    fixture.say("c-1", alice(), "first").await;
+    fixture.say("c-1", alice(), "second").await;
+    let bodies: Vec<_> = fixture.provider.requests().iter().map(|request| request.json()).collect();
     for pair in bodies.windows(2) {
         for part in ["tools", "system"] {
             assert_eq!(pair[0][part], pair[1][part], "{part}");
@@ -91,15 +91,15 @@ async fn written_layer_applies_from_the_next_epoch() {
         Reply::text("As before."),
         Reply::text("A new conversation."),
     ];
-    let scene = Scene::new(replies).await;
-    std::fs::write(scene.folder.path().join("foreword.yaml"), yaml).unwrap();
-    scene.workspace.refresh();
-    let seen = scene.say("c-1", alice(), "look after your runway").await;
+    let fixture = Fixture::new(replies).await;
+    std::fs::write(fixture.folder.path().join("foreword.yaml"), yaml).unwrap();
+    fixture.workspace.refresh();
+    let seen = fixture.say("c-1", alice(), "look after your runway").await;
     // What was refused does not count as the one write a turn has.
     assert_eq!(seen.results().iter().map(|result| result.2).collect::<Vec<_>>(), [true, false]);
-    scene.say("c-1", alice(), "and now?").await;
-    scene.say("c-2", alice(), "and now?").await;
-    let bodies: Vec<_> = scene.provider.requests().iter().map(|request| request.json()).collect();
+    fixture.say("c-1", alice(), "and now?").await;
+    fixture.say("c-2", alice(), "and now?").await;
+    let bodies: Vec<_> = fixture.provider.requests().iter().map(|request| request.json()).collect();
     assert_eq!(bodies[0]["system"], bodies[3]["system"]);
     let texts = bodies[3]["messages"].as_array().unwrap().last().unwrap().to_string();
     assert!(!texts.contains("runway first"), "{texts}");
@@ -108,14 +108,14 @@ async fn written_layer_applies_from_the_next_epoch() {
 
 #[tokio::test]
 async fn group_has_the_trust_of_its_least_trusted_speaker() {
-    let scene =
-        Scene::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three."), Reply::text("Four.")])
+    let fixture =
+        Fixture::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three."), Reply::text("Four.")])
             .await;
-    scene.say("group-7", in_group("signal:bob"), "hello").await;
-    scene.say("group-7", in_group("signal:mallory"), "hello").await;
-    scene.say("group-7", in_group("signal:bob"), "what do you know of Carol?").await;
-    scene.say("c-2", alice(), "and in private?").await;
-    let texts: Vec<String> = scene.provider.requests().iter().map(|request| request.text()).collect();
+    fixture.say("group-7", in_group("signal:bob"), "hello").await;
+    fixture.say("group-7", in_group("signal:mallory"), "hello").await;
+    fixture.say("group-7", in_group("signal:bob"), "what do you know of Carol?").await;
+    fixture.say("c-2", alice(), "and in private?").await;
+    let texts: Vec<String> = fixture.provider.requests().iter().map(|request| request.text()).collect();
     assert!(texts[0].contains("social/people.md") && texts[0].contains("memory_search"));
     assert!(!texts[2].contains("social/people.md") && !texts[2].contains("memory_search"), "{}", texts[2]);
     assert!(texts[3].contains("private/people.md"));
@@ -132,14 +132,14 @@ fn unmarked(body: &serde_json::Value) -> Vec<serde_json::Value> {
 
 #[tokio::test]
 async fn messages_through_another_process_are_read() {
-    let scene = Scene::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
-    let other = scene.another(Default::default()).await;
-    scene.say("c-1", alice(), "the first").await;
+    let fixture = Fixture::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
+    let other = fixture.another(Default::default()).await;
+    fixture.say("c-1", alice(), "the first").await;
     let conversation = foreword_core::id::ConversationId::new("c-1").unwrap();
     let second = Inbound { conversation, origin: alice(), text: "the second".to_owned(), key: None };
     follow(other.agent.send(second).await.unwrap()).await;
-    scene.say("c-1", alice(), "the third").await;
-    let last = scene.provider.requests()[2].text();
+    fixture.say("c-1", alice(), "the third").await;
+    let last = fixture.provider.requests()[2].text();
     let places: Vec<_> = ["the first", "One.", "the second", "Two.", "the third"]
         .iter()
         .map(|words| last.find(words).unwrap_or_else(|| panic!("no `{words}` in {last}")))

@@ -3,11 +3,10 @@
 
 use std::time::Duration;
 
+use crate::backoff::Backoff;
 use crate::timestamp::Timestamp;
 
-/// The pause after the first failure; it doubles with each failure.
-const FIRST_PAUSE: Duration = Duration::from_secs(2);
-const MAX_PAUSE: Duration = Duration::from_secs(300);
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), max: Duration::from_secs(300) };
 /// After this many consecutive failed batches all messages pause; the second batch probes whether others can be
 /// answered.
 const BATCHES_BEFORE_PAUSE: u64 = 2;
@@ -21,9 +20,7 @@ const BATCHES_BEFORE_PAUSE: u64 = 2;
 /// ```
 #[must_use]
 pub fn pause_after(failures: u64) -> Duration {
-    let Some(doubled) = failures.checked_sub(1) else { return Duration::ZERO };
-    let factor = u32::try_from(doubled).ok().and_then(|times| 2_u32.checked_pow(times));
-    factor.map_or(MAX_PAUSE, |factor| FIRST_PAUSE.saturating_mul(factor).min(MAX_PAUSE))
+    BACKOFF.delay(u32::try_from(failures).unwrap_or(u32::MAX))
 }
 
 /// Until when a message must not be retried; `None` if it may be. `tried_at` is when the last of `attempts` failed. A
@@ -41,7 +38,7 @@ pub fn pause_after(failures: u64) -> Duration {
 #[must_use]
 pub fn not_before(tried_at: Option<Timestamp>, attempts: u64, now: Timestamp) -> Option<Timestamp> {
     let until = tried_at?.plus(pause_after(attempts));
-    (until > now && until.since(now) <= MAX_PAUSE * 2).then_some(until)
+    (until > now && until.since(now) <= BACKOFF.max * 2).then_some(until)
 }
 
 /// Which of the messages that may be tried comes first.
@@ -77,7 +74,7 @@ impl FailureStreak {
 
     /// Records that no turn could be started. Returns how long all messages pause.
     pub fn start_failed(&mut self) -> Duration {
-        self.failed().unwrap_or(FIRST_PAUSE)
+        self.failed().unwrap_or(BACKOFF.first)
     }
 
     /// Records that a batch was answered, or that none waits.

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use foreword_core::backoff::Backoff;
 use parking_lot::Mutex;
 
 use super::layer::LineSink;
@@ -20,9 +21,8 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 const MAX_BATCH_BYTES: usize = 256 * 1024;
 /// How long to collect lines before a write: waking the thread for each line costs more than writing it.
 const BATCH_DELAY: Duration = Duration::from_millis(5);
-/// The first and the maximum delay before a retry.
-const MIN_RETRY_INTERVAL: Duration = Duration::from_millis(500);
-const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(30);
+/// The delays before a retry.
+const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), max: Duration::from_secs(30) };
 
 /// The destination of lines.
 pub trait LineWriter: Send + 'static {
@@ -165,7 +165,7 @@ struct Worker<W> {
 
 struct Failing {
     again: Instant,
-    delay: Duration,
+    failures: u32,
 }
 
 impl<W: LineWriter> Worker<W> {
@@ -242,11 +242,8 @@ impl<W: LineWriter> Worker<W> {
                 0
             }
             Err(unwritten) => {
-                let delay = self
-                    .failing
-                    .take()
-                    .map_or(MIN_RETRY_INTERVAL, |failing| (failing.delay * 2).min(MAX_RETRY_INTERVAL));
-                self.failing = Some(Failing { again: Instant::now() + delay, delay });
+                let failures = self.failing.as_ref().map_or(1, |failing| failing.failures + 1);
+                self.failing = Some(Failing { again: Instant::now() + BACKOFF.delay(failures), failures });
                 unwritten.lines
             }
         }

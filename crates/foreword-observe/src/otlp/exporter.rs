@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use foreword_core::backoff::Backoff;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
@@ -24,10 +25,8 @@ const SHUTDOWN_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 pub struct ExportTimeouts {
     /// How long to collect spans for a batch.
     pub linger: Duration,
-    /// The first delay after a failure; it doubles with each failure.
-    pub backoff: Duration,
-    /// The maximum delay.
-    pub max_backoff: Duration,
+    /// The delays after failures.
+    pub backoff: Backoff,
     /// How long to retry a batch before dropping it.
     pub give_up: Duration,
     /// The time limit of a shutdown.
@@ -38,8 +37,7 @@ impl Default for ExportTimeouts {
     fn default() -> Self {
         Self {
             linger: Duration::from_secs(2),
-            backoff: Duration::from_millis(500),
-            max_backoff: Duration::from_secs(30),
+            backoff: Backoff { first: Duration::from_millis(500), max: Duration::from_secs(30) },
             give_up: Duration::from_secs(120),
             stopping: Duration::from_secs(5),
         }
@@ -116,16 +114,14 @@ impl Exporter {
         };
         tokio::select! {
             () = sleep_until(until) => {}
-            () = stops => sleep(SHUTDOWN_RETRY_INTERVAL.min(self.timeouts.backoff)).await,
+            () = stops => sleep(SHUTDOWN_RETRY_INTERVAL.min(self.timeouts.backoff.first)).await,
         }
     }
 
     /// Exponential backoff with jitter.
     fn backoff(&self) -> Duration {
-        let doubled = self.timeouts.backoff.saturating_mul(1 << self.failures.saturating_sub(1).min(16));
-        let most = doubled.min(self.timeouts.max_backoff);
         let chance = RandomState::new().hash_one(self.failures) as f64 / u64::MAX as f64;
-        most.mul_f64(0.5 + chance / 2.0)
+        self.timeouts.backoff.jittered_delay(self.failures, chance)
     }
 
     fn failed(&mut self, why: &str) {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use foreword_core::backoff::Backoff;
 use foreword_core::event::{Event, EventType, Level, SpanId, TraceId};
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::provider::BaseUrl;
@@ -38,8 +39,7 @@ pub(crate) fn settings(address: &str) -> OtlpSettings {
         timeouts: ExportTimeouts {
             // A shutdown does not wait for it.
             linger: Duration::from_millis(150),
-            backoff: Duration::from_millis(10),
-            max_backoff: Duration::from_millis(40),
+            backoff: Backoff { first: Duration::from_millis(10), max: Duration::from_millis(40) },
             give_up: Duration::from_millis(1_500),
             stopping: Duration::from_millis(1_000),
         },

@@ -119,14 +119,14 @@ async fn hang_lasts_until_the_stream_is_dropped() {
     let talk = asked("!say Wait\n!hang");
     let mut stream = talk.model.call(Arc::new(talk.request.clone()));
     let mut said = String::new();
-    let patience = Duration::from_secs(86_400);
-    while let Ok(Some(event)) = tokio::time::timeout(patience, stream.next()).await {
+    let timeout = Duration::from_secs(86_400);
+    while let Ok(Some(event)) = tokio::time::timeout(timeout, stream.next()).await {
         if let Ok(ModelEvent::Text(word)) = event {
             said.push_str(&word);
         }
     }
     assert_eq!(said, "Wait");
-    assert!(tokio::time::timeout(patience, stream.next()).await.is_err(), "it has not ended");
+    assert!(tokio::time::timeout(timeout, stream.next()).await.is_err(), "it has not ended");
 }
 
 #[tokio::test]

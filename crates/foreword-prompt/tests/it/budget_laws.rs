@@ -8,7 +8,7 @@ use foreword_prompt::tokens::Tokenizer;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::scene::{Scene, entry, layer, lines};
+use crate::fixture::{Fixture, entry, layer, lines};
 
 prop_compose! {
     fn any_fit()(
@@ -44,72 +44,72 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn any_scene()(
+    fn any_fixture()(
         layers in any_layers(),
         tokens in 30usize..1_500,
         window in proptest::option::of(30usize..1_500),
         system in any::<bool>(),
-    ) -> Scene {
-        let mut scene = Scene::layers(layers).budget(tokens);
-        scene.budget.window = window;
-        scene.placement = if system { TurnPlacement::System } else { TurnPlacement::Message };
-        scene
+    ) -> Fixture {
+        let mut fixture = Fixture::layers(layers).budget(tokens);
+        fixture.budget.window = window;
+        fixture.placement = if system { TurnPlacement::System } else { TurnPlacement::Message };
+        fixture
     }
 }
 
 prop_compose! {
     /// With layers that move to a menu, and an optional menu.
-    fn any_scene_with_a_menu()(
-        mut scene in any_scene(),
+    fn any_fixture_with_a_menu()(
+        mut fixture in any_fixture(),
         moving in proptest::collection::vec((0u8..=100, 0usize..30), 0..3),
         menu in any_fit(),
         entries in 0usize..40,
-    ) -> Scene {
+    ) -> Fixture {
         for (index, (priority, count)) in moving.into_iter().enumerate() {
             let mut one = layer(&format!("moving{index}"), Stability::Agent, &lines(count));
             (one.fit.overflow, one.fit.priority) = (Overflow::Menu, priority);
-            scene.blueprint.layers.insert(0, one);
+            fixture.blueprint.layers.insert(0, one);
         }
         let source = Source::Dynamic(Dynamic::MemoryMenu);
-        scene.blueprint.layers.push(Layer { source, fit: menu, ..layer("menu", Stability::Turn, "") });
-        scene.entries = (0..entries).map(|index| entry(&format!("social/{index}.md"), 40, "a note")).collect();
-        scene
+        fixture.blueprint.layers.push(Layer { source, fit: menu, ..layer("menu", Stability::Turn, "") });
+        fixture.entries = (0..entries).map(|index| entry(&format!("social/{index}.md"), 40, "a note")).collect();
+        fixture
     }
 }
 
-/// The scene with the effective limit `limit`.
-fn limited(scene: &Scene, limit: usize) -> Scene {
-    let mut scene = scene.clone();
-    match scene.budget.window.filter(|window| *window < scene.budget.tokens) {
+/// The fixture with the effective limit `limit`.
+fn limited(fixture: &Fixture, limit: usize) -> Fixture {
+    let mut fixture = fixture.clone();
+    match fixture.budget.window.filter(|window| *window < fixture.budget.tokens) {
         Some(_) => {
-            scene.budget.window = Some(limit);
-            scene.budget.tokens = scene.budget.tokens.max(limit);
+            fixture.budget.window = Some(limit);
+            fixture.budget.tokens = fixture.budget.tokens.max(limit);
         }
         None => {
-            scene.budget.tokens = limit;
-            scene.budget.window = scene.budget.window.map(|window| window.max(limit));
+            fixture.budget.tokens = limit;
+            fixture.budget.window = fixture.budget.window.map(|window| window.max(limit));
         }
     }
-    scene
+    fixture
 }
 
-fn check_least(scene: &Scene) -> Result<(), TestCaseError> {
-    match scene.build() {
+fn check_least(fixture: &Fixture) -> Result<(), TestCaseError> {
+    match fixture.build() {
         Ok(_) => {}
         Err(PromptError::DoesNotFit { tokens, limit, .. }) => {
-            prop_assert_eq!(limit, scene.budget.limit());
+            prop_assert_eq!(limit, fixture.budget.limit());
             prop_assert!(tokens > limit);
-            let exact = limited(scene, tokens).build();
+            let exact = limited(fixture, tokens).build();
             prop_assert!(exact.is_ok(), "{tokens} should do: {:?}", exact.err());
-            prop_assert!(limited(scene, tokens - 1).build().is_err(), "less than {tokens} would do");
+            prop_assert!(limited(fixture, tokens - 1).build().is_err(), "less than {tokens} would do");
         }
         Err(PromptError::LayerTooLarge { layer, tokens, limit }) => {
             prop_assert!(tokens > limit);
             let with_limit = |limit| {
-                let mut scene = scene.clone();
-                let mut layers = scene.blueprint.layers.iter_mut();
+                let mut fixture = fixture.clone();
+                let mut layers = fixture.blueprint.layers.iter_mut();
                 layers.find(|one| one.id == layer).unwrap().fit.max_tokens = Some(limit);
-                let refused = scene.build().err();
+                let refused = fixture.build().err();
                 refused.is_some_and(
                     |error| matches!(error, PromptError::LayerTooLarge { layer: one, .. } if one == layer),
                 )
@@ -122,19 +122,19 @@ fn check_least(scene: &Scene) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn reported_minimum_budget_is_exact(scene in any_scene()) {
-        check_least(&scene)?;
+    fn reported_minimum_budget_is_exact(fixture in any_fixture()) {
+        check_least(&fixture)?;
     }
 
     #[test]
-    fn reported_minimum_budget_is_exact_with_a_menu(scene in any_scene_with_a_menu()) {
-        check_least(&scene)?;
+    fn reported_minimum_budget_is_exact_with_a_menu(fixture in any_fixture_with_a_menu()) {
+        check_least(&fixture)?;
     }
 
     #[test]
-    fn prompt_fits_its_limit_or_is_rejected(scene in any_scene()) {
-        let limit = scene.budget.limit();
-        match scene.build() {
+    fn prompt_fits_its_limit_or_is_rejected(fixture in any_fixture()) {
+        let limit = fixture.budget.limit();
+        match fixture.build() {
             Ok(prompt) => {
                 let report = Report::of(&prompt, View::Principal);
                 prop_assert!(report.tokens.total <= limit, "{} > {limit}", report.tokens.total);
@@ -151,8 +151,8 @@ proptest! {
     }
 
     #[test]
-    fn every_layer_keeps_its_own_rule(scene in any_scene()) {
-        let Ok(prompt) = scene.build() else { return Ok(()) };
+    fn every_layer_keeps_its_own_rule(fixture in any_fixture()) {
+        let Ok(prompt) = fixture.build() else { return Ok(()) };
         let separator = Tokenizer::Estimate.get().count(&prompt.facts.separator);
         for segment in &prompt.frozen.segments {
             let (fit, cut) = (segment.layer.fit, segment.cut.is_some());
@@ -176,7 +176,7 @@ proptest! {
             one.fit.priority = *priority;
             one
         });
-        let Ok(prompt) = Scene::layers(layers.collect()).budget(budget).build() else { return Ok(()) };
+        let Ok(prompt) = Fixture::layers(layers.collect()).budget(budget).build() else { return Ok(()) };
         let segments = &prompt.frozen.segments;
         let least_cut = segments.iter().filter(|one| one.cut.is_some()).map(|one| one.layer.fit.priority).max();
         for segment in segments.iter().filter(|one| Some(one.layer.fit.priority) < least_cut) {

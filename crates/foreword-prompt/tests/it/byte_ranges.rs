@@ -8,7 +8,7 @@ use foreword_prompt::tokens::Tokenizer;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::scene::{Scene, layer};
+use crate::fixture::{Fixture, layer};
 
 fn any_layer() -> impl Strategy<Value = (Stability, Option<String>, String)> {
     let stabilities = [Stability::Static, Stability::Agent, Stability::Conversation, Stability::Turn];
@@ -16,12 +16,12 @@ fn any_layer() -> impl Strategy<Value = (Stability, Option<String>, String)> {
 }
 
 prop_compose! {
-    fn any_scene()(
+    fn any_fixture()(
         parts in proptest::collection::vec(any_layer(), 0..8),
         separator in select(vec!["\n\n", "\n\n---\n\n", "\n"]),
         system in any::<bool>(),
         unsafe_order in any::<bool>(),
-    ) -> Scene {
+    ) -> Fixture {
         let mut layers: Vec<Layer> = parts
             .into_iter()
             .enumerate()
@@ -32,25 +32,25 @@ prop_compose! {
         if !unsafe_order {
             layers.sort_by_key(|layer| layer.stability);
         }
-        let mut scene = Scene::layers(layers);
-        scene.blueprint.separator = separator.into();
-        scene.blueprint.allow_cache_unsafe = unsafe_order;
-        scene.placement = if system { TurnPlacement::System } else { TurnPlacement::Message };
-        scene
+        let mut fixture = Fixture::layers(layers);
+        fixture.blueprint.separator = separator.into();
+        fixture.blueprint.allow_cache_unsafe = unsafe_order;
+        fixture.placement = if system { TurnPlacement::System } else { TurnPlacement::Message };
+        fixture
     }
 }
 
 proptest! {
     #[test]
-    fn assembly_is_deterministic(scene in any_scene()) {
-        let (one, other) = (scene.prompt(), scene.clone().prompt());
+    fn assembly_is_deterministic(fixture in any_fixture()) {
+        let (one, other) = (fixture.prompt(), fixture.clone().prompt());
         prop_assert_eq!(&one, &other);
         prop_assert_eq!(one.text(), other.text());
     }
 
     #[test]
-    fn layer_ranges_tile_the_text(scene in any_scene()) {
-        let report = scene.report(View::Principal);
+    fn layer_ranges_tile_the_text(fixture in any_fixture()) {
+        let report = fixture.report(View::Principal);
         let mut at = 0;
         for layer in &report.layers {
             prop_assert_eq!(layer.range[0], at, "{} in {:?}", layer.id, report.text);
@@ -61,8 +61,8 @@ proptest! {
     }
 
     #[test]
-    fn system_blocks_and_turn_context_are_the_text(scene in any_scene()) {
-        let prompt = scene.prompt();
+    fn system_blocks_and_turn_context_are_the_text(fixture in any_fixture()) {
+        let prompt = fixture.prompt();
         let report = Report::of(&prompt, View::Principal);
         let mut whole: String = report.system.iter().map(|block| block.text.as_str()).collect();
         if let Some(turn) = &report.turn_context {
@@ -73,8 +73,8 @@ proptest! {
     }
 
     #[test]
-    fn hashes_match_segments_and_the_fingerprint_the_frozen_text(scene in any_scene()) {
-        let prompt = scene.prompt();
+    fn hashes_match_segments_and_the_fingerprint_the_frozen_text(fixture in any_fixture()) {
+        let prompt = fixture.prompt();
         prop_assert_eq!(prompt.frozen.fingerprint, ContentHash::of(&prompt.frozen.text));
         for segment in &prompt.frozen.segments {
             prop_assert_eq!(segment.hash, ContentHash::of(&prompt.frozen.text[segment.range.clone()]));
@@ -85,17 +85,17 @@ proptest! {
     }
 
     #[test]
-    fn line_ends_are_the_same_on_every_machine(scene in any_scene(), text in "[a-c \r\n]{0,40}") {
-        prop_assert!(!scene.prompt().text().contains('\r'));
+    fn line_ends_are_the_same_on_every_machine(fixture in any_fixture(), text in "[a-c \r\n]{0,40}") {
+        prop_assert!(!fixture.prompt().text().contains('\r'));
         let unix = text.replace("\r\n", "\n").replace('\r', "\n");
-        let of = |text: &str| Scene::layers(vec![layer("one", Stability::Agent, text)]).prompt().text();
+        let of = |text: &str| Fixture::layers(vec![layer("one", Stability::Agent, text)]).prompt().text();
         prop_assert_eq!(of(&text), of(&unix));
         prop_assert_eq!(of(&unix.replace('\n', "\r\n")), of(&unix));
     }
 
     #[test]
-    fn layer_is_never_a_bare_heading(scene in any_scene()) {
-        let prompt = scene.prompt();
+    fn layer_is_never_a_bare_heading(fixture in any_fixture()) {
+        let prompt = fixture.prompt();
         let texts = prompt.frozen.segments.iter().map(|one| &prompt.frozen.text[one.range.clone()]);
         let segments = prompt.frozen.segments.iter().chain(prompt.turn.iter().map(|one| &one.segment));
         for (segment, text) in segments.zip(texts.chain(prompt.turn.iter().map(|one| &*one.text))) {
@@ -113,13 +113,13 @@ fn separators_headings_and_marks_are_in_the_count() {
         Layer { heading: Some("## Second".into()), ..layer("two", Stability::Agent, "Then the rest.") },
         layer("three", Stability::Turn, "It is late."),
     ];
-    let mut scene = Scene::layers(layers);
-    scene.blueprint.separator = "\n\n---\n\n".into();
-    scene.counter = Tokenizer::O200kBase;
+    let mut fixture = Fixture::layers(layers);
+    fixture.blueprint.separator = "\n\n---\n\n".into();
+    fixture.counter = Tokenizer::O200kBase;
     let count = |text: &str| Tokenizer::O200kBase.get().count(text);
     for placement in [TurnPlacement::Message, TurnPlacement::System] {
-        scene.placement = placement;
-        let report = scene.report(View::Principal);
+        fixture.placement = placement;
+        let report = fixture.report(View::Principal);
         let sent: usize = report.system.iter().map(|block| count(&block.text)).sum();
         let turn = report.turn_context.as_deref().map_or(0, count);
         let (total, read) = (report.tokens.total, sent + turn);

@@ -6,20 +6,20 @@ use foreword_prompt::prompt::CacheClass;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::scene::{Scene, layer, lines};
+use crate::fixture::{Fixture, layer, lines};
 
 const FROZEN: [Stability; 3] = [Stability::Static, Stability::Agent, Stability::Conversation];
 
-fn classes(scene: &Scene) -> Vec<(CacheClass, String)> {
+fn classes(fixture: &Fixture) -> Vec<(CacheClass, String)> {
     let names = |layers: &[foreword_prompt::layer::LayerId]| {
         layers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     };
-    scene.prompt().frozen.blocks.iter().map(|block| (block.class, names(&block.layers))).collect()
+    fixture.prompt().frozen.blocks.iter().map(|block| (block.class, names(&block.layers))).collect()
 }
 
 #[test]
 fn cache_class_never_increases_along_the_prompt() {
-    let scene = Scene::of(
+    let fixture = Fixture::of(
         "
 allow_cache_unsafe: true
 layers:
@@ -30,10 +30,10 @@ layers:
 ",
     );
     assert_eq!(
-        classes(&scene),
+        classes(&fixture),
         [(CacheClass::Static, "rules".to_owned()), (CacheClass::Conversation, "visit soul".to_owned())]
     );
-    let text = scene.prompt().text();
+    let text = fixture.prompt().text();
     assert!(text.starts_with("Be kind.\n\nBob is here.\n\nYou are Ada."), "{text}");
     assert!(text.ends_with("It is late.\n</turn-context>"), "{text}");
 }
@@ -41,7 +41,7 @@ layers:
 #[test]
 fn layers_of_one_stability_share_a_block() {
     let layers = ["b", "a", "c"].map(|id| layer(id, Stability::Agent, id)).to_vec();
-    assert_eq!(classes(&Scene::layers(layers)), [(CacheClass::Agent, "b a c".to_owned())]);
+    assert_eq!(classes(&Fixture::layers(layers)), [(CacheClass::Agent, "b a c".to_owned())]);
 }
 
 proptest! {
@@ -59,9 +59,9 @@ proptest! {
         if !unsafe_order {
             layers.sort_by_key(|layer| layer.stability);
         }
-        let mut scene = Scene::layers(layers);
-        scene.blueprint.allow_cache_unsafe = unsafe_order;
-        let frozen = scene.prompt().frozen;
+        let mut fixture = Fixture::layers(layers);
+        fixture.blueprint.allow_cache_unsafe = unsafe_order;
+        let frozen = fixture.prompt().frozen;
         let points = breakpoints(&frozen, min_cacheable);
         prop_assert!(points.len() < MAX_BREAKPOINTS);
         for point in &points {

@@ -7,7 +7,7 @@ use foreword_prompt::trust::Trust;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::scene::{Scene, entry, layer, lines, moment};
+use crate::fixture::{Fixture, entry, layer, lines, moment};
 
 prop_compose! {
     fn any_moment()(
@@ -19,24 +19,24 @@ prop_compose! {
     }
 }
 
-fn gateway() -> Scene {
-    let mut scene = Scene::built_in("gateway")
+fn gateway() -> Fixture {
+    let mut fixture = Fixture::built_in("gateway")
         .text("SOUL.md", "You are calm.")
         .text("NOTES.md", &lines(40))
         .rule("NOTES.md", Trust::Familiar);
-    scene.entries = (0..12).map(|index| entry(&format!("social/{index}.md"), 900, "a note")).collect();
-    scene
+    fixture.entries = (0..12).map(|index| entry(&format!("social/{index}.md"), 900, "a note")).collect();
+    fixture
 }
 
-fn at(scene: &Scene, now: Moment) -> Scene {
-    let mut scene = scene.clone();
-    scene.occasion.now = now;
-    scene
+fn at(fixture: &Fixture, now: Moment) -> Fixture {
+    let mut fixture = fixture.clone();
+    fixture.occasion.now = now;
+    fixture
 }
 
-/// `prompt` of `scene` with a new time, by the shortcut.
-fn moved(prompt: &Prompt, scene: &Scene) -> Option<Prompt> {
-    prompt.at_time(&scene.occasion, scene.counter.get())
+/// `prompt` of `fixture` with a new time, by the shortcut.
+fn moved(prompt: &Prompt, fixture: &Fixture) -> Option<Prompt> {
+    prompt.at_time(&fixture.occasion, fixture.counter.get())
 }
 
 fn clock(id: &str) -> Layer {
@@ -60,23 +60,23 @@ proptest! {
         history in 0usize..600,
         system in any::<bool>(),
     ) {
-        let mut scene = at(&gateway(), one).budget(budget);
-        scene.budget.window = window;
-        scene.budget.history = history;
-        scene.placement = if system { TurnPlacement::System } else { TurnPlacement::Message };
-        let Ok(before) = scene.build() else { return Ok(()) };
-        let scene = at(&scene, other);
-        if let Some(after) = moved(&before, &scene) {
-            prop_assert_eq!(Ok(after), scene.build());
+        let mut fixture = at(&gateway(), one).budget(budget);
+        fixture.budget.window = window;
+        fixture.budget.history = history;
+        fixture.placement = if system { TurnPlacement::System } else { TurnPlacement::Message };
+        let Ok(before) = fixture.build() else { return Ok(()) };
+        let fixture = at(&fixture, other);
+        if let Some(after) = moved(&before, &fixture) {
+            prop_assert_eq!(Ok(after), fixture.build());
         }
     }
 }
 
 #[test]
 fn clock_change_needs_no_new_assembly() {
-    let scene = at(&gateway(), moment("Monday", "2026-11-16", "08:30"));
-    let before = scene.prompt();
-    let later = at(&scene, moment("Monday", "2026-11-16", "08:31"));
+    let fixture = at(&gateway(), moment("Monday", "2026-11-16", "08:30"));
+    let before = fixture.prompt();
+    let later = at(&fixture, moment("Monday", "2026-11-16", "08:31"));
     let after = moved(&before, &later).unwrap();
     assert!(after.turn_context().unwrap().contains("- Time: Monday, 2026-11-16 08:31 (UTC)"));
     assert_eq!(after, later.prompt());
@@ -84,26 +84,27 @@ fn clock_change_needs_no_new_assembly() {
 
 #[test]
 fn every_clock_of_a_blueprint_is_set() {
-    let scene = Scene::layers(vec![clock("here"), layer("words", Stability::Turn, "Then."), clock("again")]);
-    let later = at(&scene, moment("Monday", "2026-11-16", "09:41"));
-    assert_eq!(moved(&scene.prompt(), &later), Some(later.prompt()));
+    let fixture =
+        Fixture::layers(vec![clock("here"), layer("words", Stability::Turn, "Then."), clock("again")]);
+    let later = at(&fixture, moment("Monday", "2026-11-16", "09:41"));
+    assert_eq!(moved(&fixture.prompt(), &later), Some(later.prompt()));
 }
 
 #[test]
 fn truncated_clock_requires_a_new_build() {
     let mut cut = clock("clock");
     cut.fit.max_tokens = Some(30);
-    let scene = Scene::layers(vec![cut]);
-    assert_eq!(scene.layer("clock").status, "cut");
-    let later = at(&scene, moment("Monday", "2026-11-16", "09:41"));
-    if let Some(after) = moved(&scene.prompt(), &later) {
+    let fixture = Fixture::layers(vec![cut]);
+    assert_eq!(fixture.layer("clock").status, "cut");
+    let later = at(&fixture, moment("Monday", "2026-11-16", "09:41"));
+    if let Some(after) = moved(&fixture.prompt(), &later) {
         assert_eq!(after, later.prompt());
     }
 }
 
 #[test]
 fn prompt_without_clock_is_the_same_at_any_time() {
-    let scene = Scene::layers(vec![layer("one", Stability::Agent, "Be kind.")]);
-    let occasion: Occasion = at(&scene, moment("Sunday", "2027-01-03", "23:59")).occasion;
-    assert_eq!(scene.prompt().at_time(&occasion, scene.counter.get()), Some(scene.prompt()));
+    let fixture = Fixture::layers(vec![layer("one", Stability::Agent, "Be kind.")]);
+    let occasion: Occasion = at(&fixture, moment("Sunday", "2027-01-03", "23:59")).occasion;
+    assert_eq!(fixture.prompt().at_time(&occasion, fixture.counter.get()), Some(fixture.prompt()));
 }

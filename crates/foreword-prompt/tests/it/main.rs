@@ -15,11 +15,11 @@ mod cache_order;
 #[cfg(test)]
 mod clock;
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod memory_menu;
 #[cfg(test)]
 mod merge;
-#[cfg(test)]
-mod scene;
 #[cfg(test)]
 mod sovereign;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use foreword_prompt::layer::{Dynamic, FileSource, Layer, Overflow, Source, Stabi
 use foreword_prompt::report::View;
 use foreword_prompt::trust::Trust;
 
-use crate::scene::{Scene, entry, layer, lines};
+use crate::fixture::{Fixture, entry, layer, lines};
 
 fn menu() -> Layer {
     Layer { source: Source::Dynamic(Dynamic::MemoryMenu), ..layer("menu", Stability::Turn, "") }
@@ -22,17 +22,18 @@ fn file(path: &str, priority: u8) -> Layer {
     one
 }
 
-fn with_entries(layers: Vec<Layer>, count: usize) -> Scene {
-    let mut scene = Scene::layers(layers);
-    scene.entries = (1..=count).map(|index| entry(&format!("social/{index}.md"), 40, "a note")).collect();
-    scene
+fn with_entries(layers: Vec<Layer>, count: usize) -> Fixture {
+    let mut fixture = Fixture::layers(layers);
+    fixture.entries = (1..=count).map(|index| entry(&format!("social/{index}.md"), 40, "a note")).collect();
+    fixture
 }
 
 #[test]
 fn oversized_layer_becomes_a_priced_menu_line() {
-    let scene = with_entries(vec![file("NOTES.md", 10), menu()], 1).text("NOTES.md", &lines(90)).budget(200);
-    let notes = scene.layer("NOTES.md");
-    let report = scene.report(View::Principal);
+    let fixture =
+        with_entries(vec![file("NOTES.md", 10), menu()], 1).text("NOTES.md", &lines(90)).budget(200);
+    let notes = fixture.layer("NOTES.md");
+    let report = fixture.report(View::Principal);
     assert_eq!((notes.status, notes.range), ("menu", [report.text.len(), report.text.len()]));
     assert!(report.text.contains(&format!("\n- NOTES.md ({} tok)\n- social/1.md (40 tok)", notes.tokens)));
     assert!(!report.text.contains("harbour"));
@@ -41,10 +42,10 @@ fn oversized_layer_becomes_a_priced_menu_line() {
 
 #[test]
 fn gateway_lists_long_term_memory_in_the_menu_only() {
-    let scene =
-        Scene::built_in("gateway").text("MEMORY.md", "Alice moves in May.").rule("MEMORY.md", Trust::Full);
-    let report = scene.report(View::Principal);
-    assert_eq!(scene.layer("long_term/MEMORY.md").status, "menu");
+    let fixture =
+        Fixture::built_in("gateway").text("MEMORY.md", "Alice moves in May.").rule("MEMORY.md", Trust::Full);
+    let report = fixture.report(View::Principal);
+    assert_eq!(fixture.layer("long_term/MEMORY.md").status, "menu");
     assert!(report.text.contains("\n- MEMORY.md (") && !report.text.contains("Alice moves"));
     assert!(report.warnings.iter().all(|warning| warning.code != "moved_to_menu"), "it is meant to be there");
 }
@@ -53,9 +54,9 @@ fn gateway_lists_long_term_memory_in_the_menu_only() {
 fn menu_over_its_limit_counts_the_omitted_files() {
     let mut short = menu();
     short.fit.max_tokens = Some(120);
-    let scene = with_entries(vec![short], 40);
-    assert_eq!(scene.layer("menu").status, "cut");
-    let text = scene.prompt().text();
+    let fixture = with_entries(vec![short], 40);
+    assert_eq!(fixture.layer("menu").status, "cut");
+    let text = fixture.prompt().text();
     let shown = text.matches("social/").count();
     assert!(shown > 1, "{text}");
     assert!(
@@ -65,18 +66,18 @@ fn menu_over_its_limit_counts_the_omitted_files() {
 
 #[test]
 fn empty_menu_is_omitted() {
-    let scene = with_entries(vec![layer("one", Stability::Agent, "Be kind."), menu()], 0);
-    assert_eq!(scene.prompt().text(), "Be kind.");
-    assert_eq!(scene.layer("menu").status, "empty");
+    let fixture = with_entries(vec![layer("one", Stability::Agent, "Be kind."), menu()], 0);
+    assert_eq!(fixture.prompt().text(), "Be kind.");
+    assert_eq!(fixture.layer("menu").status, "empty");
 }
 
 #[test]
 fn menu_at_its_limit_is_still_cut_first() {
     let mut short = menu();
     (short.fit.max_tokens, short.fit.priority) = (Some(300), 10);
-    let scene = with_entries(vec![layer("story", Stability::Agent, &lines(30)), short], 60).budget(450);
-    assert_eq!(scene.layer("story").status, "included");
-    assert_eq!(scene.layer("menu").status, "cut");
+    let fixture = with_entries(vec![layer("story", Stability::Agent, &lines(30)), short], 60).budget(450);
+    assert_eq!(fixture.layer("story").status, "included");
+    assert_eq!(fixture.layer("menu").status, "cut");
 }
 
 #[test]
@@ -84,10 +85,10 @@ fn menu_grown_by_a_moved_layer_can_shrink() {
     let mut first = menu();
     first.fit.priority = 10;
     let layers = vec![file("NOTES.md", 50), layer("story", Stability::Agent, &lines(10)), first];
-    let mut scene = with_entries(layers, 60).text("NOTES.md", &lines(40)).budget(330);
-    scene.blueprint.layers[1].fit.overflow = Overflow::Reject;
-    assert_eq!(scene.layer("NOTES.md").status, "menu");
-    assert!(scene.prompt().text().contains("- NOTES.md ("));
+    let mut fixture = with_entries(layers, 60).text("NOTES.md", &lines(40)).budget(330);
+    fixture.blueprint.layers[1].fit.overflow = Overflow::Reject;
+    assert_eq!(fixture.layer("NOTES.md").status, "menu");
+    assert!(fixture.prompt().text().contains("- NOTES.md ("));
 }
 
 #[test]
@@ -95,8 +96,8 @@ fn layer_moved_to_a_missing_menu_is_reported() {
     let hidden_menu = Layer { trust: Trust::Inner, ..menu() };
     let clock = Layer { source: Source::Dynamic(Dynamic::Runtime), ..layer("clock", Stability::Turn, "") };
     let layers = vec![file("NOTES.md", 10), clock, hidden_menu];
-    let scene = with_entries(layers, 1).text("NOTES.md", &lines(90)).trust(Trust::Familiar).budget(200);
-    let warnings = scene.report(View::Principal).warnings;
+    let fixture = with_entries(layers, 1).text("NOTES.md", &lines(90)).trust(Trust::Familiar).budget(200);
+    let warnings = fixture.report(View::Principal).warnings;
     let left_out = warnings.iter().find(|warning| warning.code == "left_out").unwrap();
     assert_eq!(left_out.message, "`NOTES.md` did not fit, and there is no menu here to list it in");
 }
@@ -114,10 +115,10 @@ fn long_menu_shrinks_before_more_important_layers() {
     let mut long = menu();
     (long.fit.max_tokens, long.fit.priority) = (Some(2_000), 40);
     let layers = vec![layer("story", Stability::Agent, &lines(100)), file("NOTES.md", 50), long];
-    let scene = with_entries(layers, 1_500).text("NOTES.md", &lines(20)).budget(2_000);
-    let status = |id: &str| scene.layer(id).status;
+    let fixture = with_entries(layers, 1_500).text("NOTES.md", &lines(20)).budget(2_000);
+    let status = |id: &str| fixture.layer(id).status;
     assert_eq!((status("story"), status("NOTES.md"), status("menu")), ("included", "included", "cut"));
-    assert!(scene.report(View::Principal).tokens.total > 1_950, "no more is cut than has to be");
+    assert!(fixture.report(View::Principal).tokens.total > 1_950, "no more is cut than has to be");
 }
 
 #[test]
@@ -127,8 +128,8 @@ fn long_menu_grown_by_moved_layers_shrinks_again() {
     let mut story = layer("story", Stability::Agent, &lines(20));
     story.fit.overflow = Overflow::Reject;
     let layers = vec![file("NOTES.md", 50), file("PLANS.md", 60), story, long];
-    let scene =
+    let fixture =
         with_entries(layers, 1_500).text("NOTES.md", &lines(40)).text("PLANS.md", &lines(40)).budget(400);
-    assert_eq!((scene.layer("NOTES.md").status, scene.layer("PLANS.md").status), ("menu", "menu"));
-    assert!(scene.prompt().text().contains("\n- NOTES.md ("));
+    assert_eq!((fixture.layer("NOTES.md").status, fixture.layer("PLANS.md").status), ("menu", "menu"));
+    assert!(fixture.prompt().text().contains("\n- NOTES.md ("));
 }

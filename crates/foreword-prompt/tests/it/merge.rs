@@ -3,19 +3,19 @@
 use foreword_prompt::content::Content;
 use foreword_prompt::layer::{Layer, Stability};
 
-use crate::scene::{Scene, layer};
+use crate::fixture::{Fixture, layer};
 
 const SIGNAL: &str = "You are writing on Signal.";
 
 /// The prompt of one layer with a built-in text, a merge rule and a file; `None` for no file.
-fn merged(rule: &str, file: Option<&str>) -> Scene {
-    let scene = Scene::of(&format!(
+fn merged(rule: &str, file: Option<&str>) -> Fixture {
+    let fixture = Fixture::of(&format!(
         "layers: [{{ id: channel, stability: agent, merge: {rule}, heading: '## Channel',
            source: {{ file: channels/signal.md, builtin: channel-signal }} }}]"
     ));
     match file {
-        Some(text) => scene.text("channels/signal.md", text),
-        None => scene,
+        Some(text) => fixture.text("channels/signal.md", text),
+        None => fixture,
     }
 }
 
@@ -65,11 +65,11 @@ fn absent_empty_and_blank_leave_no_heading() {
         for stability in [Stability::Conversation, Stability::Turn] {
             let source = foreword_prompt::layer::Source::Instructions;
             let words = Layer { source, heading: Some("## Words".into()), ..layer("words", stability, "") };
-            let mut scene = Scene::layers(vec![words]);
-            scene.texts.extend(content.clone().map(|content| ("words".to_owned(), content)));
-            assert_eq!(scene.prompt().text(), "");
-            assert!(scene.prompt().is_empty());
-            let words = scene.layer("words");
+            let mut fixture = Fixture::layers(vec![words]);
+            fixture.texts.extend(content.clone().map(|content| ("words".to_owned(), content)));
+            assert_eq!(fixture.prompt().text(), "");
+            assert!(fixture.prompt().is_empty());
+            let words = fixture.layer("words");
             assert_eq!((words.status, words.reason.as_deref()), (status, Some(reason)));
         }
     }
@@ -77,10 +77,10 @@ fn absent_empty_and_blank_leave_no_heading() {
 
 #[test]
 fn layer_without_its_placeholder_is_absent_with_reason() {
-    let scene = Scene::of(
+    let fixture = Fixture::of(
         "layers: [{ id: identity, stability: agent, source: { file: '{identity_file}', builtin: vm-identity } }]",
     );
-    let identity = scene.layer("identity");
+    let identity = fixture.layer("identity");
     assert_eq!(identity.status, "absent");
     assert_eq!(identity.reason.unwrap(), "there is no `identity_file` on this occasion");
 }

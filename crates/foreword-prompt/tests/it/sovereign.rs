@@ -4,7 +4,7 @@ use foreword_prompt::prompt::{Prompt, TurnPlacement};
 use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::turn_text::TurnText;
 
-use crate::scene::Scene;
+use crate::fixture::Fixture;
 
 const SEPARATOR: &str = "\n\n---\n\n";
 /// Seed 002's estimates for layers 0 to 9.
@@ -13,12 +13,12 @@ const ESTIMATES: [usize; 10] = [80, 60, 100, 80, 80, 150, 120, 100, 80, 60];
 /// The exact counters.
 const EXACT: [Tokenizer; 2] = [Tokenizer::O200kBase, Tokenizer::Cl100kBase];
 
-fn sovereign(window: Option<usize>) -> Scene {
-    let mut scene = Scene::built_in("sovereign");
-    scene.counter = Tokenizer::O200kBase;
-    scene.placement = TurnPlacement::System;
-    scene.budget.window = window;
-    scene
+fn sovereign(window: Option<usize>) -> Fixture {
+    let mut fixture = Fixture::built_in("sovereign");
+    fixture.counter = Tokenizer::O200kBase;
+    fixture.placement = TurnPlacement::System;
+    fixture.budget.window = window;
+    fixture
 }
 
 /// The layers' texts, as the separators divide them.
@@ -46,9 +46,9 @@ fn layer_tokens_are_within_20_percent_of_estimates() {
 
 #[test]
 fn layers_are_separated_and_dynamic_context_is_last() {
-    let mut scene = sovereign(None);
-    scene.situation = TurnText::new("## Current State\n- turn_number: 7");
-    let text = scene.prompt().text();
+    let mut fixture = sovereign(None);
+    fixture.situation = TurnText::new("## Current State\n- turn_number: 7");
+    let text = fixture.prompt().text();
     let sections: Vec<&str> = text.split(SEPARATOR).collect();
     assert_eq!(sections.len(), 11);
     for (layer, section) in sections[..10].iter().enumerate() {

@@ -4,7 +4,7 @@ use foreword_prompt::dynamic::{Exchange, Obligation, SenderHistory, SituationRep
 use foreword_prompt::untrusted::{Marker, Origin, OutsideName, Untrusted};
 use proptest::prelude::*;
 
-use crate::scene::Scene;
+use crate::fixture::Fixture;
 
 fn from(sender: &str, text: &str) -> Untrusted {
     Untrusted::new(Origin::inbox(sender), text)
@@ -35,9 +35,9 @@ fn report() -> SituationReport {
 
 /// The text of `report` as the model reads it.
 fn read(report: &SituationReport, compact: bool) -> String {
-    let mut scene = Scene::built_in("sovereign");
-    scene.situation = situation(report, &Marker::from_random_bytes([0xab; 16]), compact);
-    scene.prompt().turn_context().unwrap()
+    let mut fixture = Fixture::built_in("sovereign");
+    fixture.situation = situation(report, &Marker::from_random_bytes([0xab; 16]), compact);
+    fixture.prompt().turn_context().unwrap()
 }
 
 /// The text outside all frames.

@@ -5,7 +5,7 @@ use foreword_prompt::layer::{FileSource, Layer, Source, Stability};
 use foreword_prompt::tokens::Tokenizer;
 use proptest::prelude::*;
 
-use crate::scene::{Scene, layer, lines};
+use crate::fixture::{Fixture, layer, lines};
 
 fn shorten(body: &str, limit: usize, path: Option<&str>) -> Option<Shortened> {
     let read_with = path.map(|path| ReadWith { path });
@@ -81,10 +81,10 @@ fn reader_without_the_tool_gets_no_call() {
     };
     let mut notes = Layer { source: Source::File(file), ..layer("notes", Stability::Agent, "") };
     notes.fit.max_tokens = Some(100);
-    let mut scene = Scene::layers(vec![notes]).text("notes.md", &lines(40));
-    assert!(scene.prompt().text().contains("; read them with memory_get(\"notes.md\", "));
-    scene.can_read = false;
-    let text = scene.prompt().text();
+    let mut fixture = Fixture::layers(vec![notes]).text("notes.md", &lines(40));
+    assert!(fixture.prompt().text().contains("; read them with memory_get(\"notes.md\", "));
+    fixture.can_read = false;
+    let text = fixture.prompt().text();
     assert!(text.contains(" lines cut here, about ") && !text.contains("memory_get"), "{text}");
 }
 

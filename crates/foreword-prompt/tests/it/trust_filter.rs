@@ -8,7 +8,7 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::scene::{Scene, entry, layer};
+use crate::fixture::{Fixture, entry, layer};
 
 const STABILITIES: [Stability; 4] =
     [Stability::Static, Stability::Agent, Stability::Conversation, Stability::Turn];
@@ -41,24 +41,24 @@ prop_compose! {
     }
 }
 
-fn with_menu_and_files(mut layers: Vec<Layer>, file_trusts: &[Trust]) -> Scene {
+fn with_menu_and_files(mut layers: Vec<Layer>, file_trusts: &[Trust]) -> Fixture {
     let files = Source::Files(FileSelection::default());
     layers.push(Layer { source: files, ..layer("files", Stability::Turn, "") });
     let menu = Source::Dynamic(foreword_prompt::layer::Dynamic::MemoryMenu);
     layers.push(Layer { source: menu, ..layer("menu", Stability::Turn, "") });
-    let mut scene = Scene::layers(layers);
-    scene.entries = vec![entry("social/people.md", 120, "who is who")];
+    let mut fixture = Fixture::layers(layers);
+    fixture.entries = vec![entry("social/people.md", 120, "who is who")];
     for (index, trust) in file_trusts.iter().enumerate() {
         let path = format!("mark{}x.md", 100 + index);
-        scene = scene.text(&path, &format!("mark{}x text", 100 + index)).rule(&path, *trust);
+        fixture = fixture.text(&path, &format!("mark{}x text", 100 + index)).rule(&path, *trust);
     }
-    scene
+    fixture
 }
 
 /// The marks of everything above `trust`, and of everything at or below it.
-fn marks(scene: &Scene, trust: Trust) -> (Vec<String>, Vec<String>) {
-    let layers = scene.blueprint.layers.iter().filter(|layer| layer.id.as_str().starts_with("mark"));
-    let files = scene.rules.iter().map(|rule| (rule.path.trim_end_matches(".md").to_owned(), rule.trust));
+fn marks(fixture: &Fixture, trust: Trust) -> (Vec<String>, Vec<String>) {
+    let layers = fixture.blueprint.layers.iter().filter(|layer| layer.id.as_str().starts_with("mark"));
+    let files = fixture.rules.iter().map(|rule| (rule.path.trim_end_matches(".md").to_owned(), rule.trust));
     let all = layers.map(|layer| (layer.id.to_string(), layer.trust)).chain(files);
     let (seen, hidden): (Vec<_>, Vec<_>) = all.partition(|(_, needed)| trust.permits(*needed));
     let names = |some: Vec<(String, Trust)>| some.into_iter().map(|(name, _)| name).collect();
@@ -75,12 +75,12 @@ proptest! {
         budget in 60usize..400,
         placement in select(&[TurnPlacement::Message, TurnPlacement::System][..]),
     ) {
-        let mut scene = with_menu_and_files(layers, &file_trusts).budget(budget);
-        scene.trust = TrustDecision::new(user, ceiling);
-        scene.placement = placement;
-        let effective = scene.trust.effective();
-        let (hidden, seen) = marks(&scene, effective);
-        let prompt = match scene.build() {
+        let mut fixture = with_menu_and_files(layers, &file_trusts).budget(budget);
+        fixture.trust = TrustDecision::new(user, ceiling);
+        fixture.placement = placement;
+        let effective = fixture.trust.effective();
+        let (hidden, seen) = marks(&fixture, effective);
+        let prompt = match fixture.build() {
             Ok(prompt) => prompt,
             Err(error @ (PromptError::DoesNotFit { .. } | PromptError::LayerTooLarge { .. })) => {
                 prop_assert!(hidden.iter().all(|mark| !error.to_string().contains(mark.as_str())));
@@ -107,19 +107,19 @@ proptest! {
 
 #[test]
 fn group_member_sees_no_trace_of_owner_files() {
-    let mut scene = Scene::built_in("gateway")
+    let mut fixture = Fixture::built_in("gateway")
         .text("SOUL.md", "You are calm.")
         .text("TOOLS.md", "The server is called heron.")
         .text("MEMORY.md", "Alice moves in May.")
         .rule("SOUL.md", Trust::Familiar)
         .rule("TOOLS.md", Trust::Inner)
         .rule("MEMORY.md", Trust::Full);
-    scene.trust = TrustDecision::new(Trust::Inner, Trust::Familiar);
-    let principal = serde_json::to_string(&scene.report(View::Principal)).unwrap();
+    fixture.trust = TrustDecision::new(Trust::Inner, Trust::Familiar);
+    let principal = serde_json::to_string(&fixture.report(View::Principal)).unwrap();
     assert!(principal.contains("You are calm."));
     for secret in ["heron", "TOOLS", "MEMORY", "May", "withheld"] {
         assert!(!principal.contains(secret), "{secret}");
     }
-    assert_eq!(scene.layer("workspace/TOOLS.md").reason.unwrap(), "needs `inner`, this is `familiar`");
-    assert_eq!(scene.layer("long_term/MEMORY.md").status, "withheld");
+    assert_eq!(fixture.layer("workspace/TOOLS.md").reason.unwrap(), "needs `inner`, this is `familiar`");
+    assert_eq!(fixture.layer("long_term/MEMORY.md").status, "withheld");
 }

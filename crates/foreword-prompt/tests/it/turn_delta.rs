@@ -12,11 +12,11 @@ use foreword_prompt::turn_delta::{Announced, FrozenText, drift_notes};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::scene::{Scene, layer};
+use crate::fixture::{Fixture, layer};
 
 /// A prompt of turn layers with these texts.
-fn turn(texts: &[(&str, &str)]) -> Scene {
-    Scene::layers(texts.iter().map(|(id, text)| layer(id, Stability::Turn, text)).collect())
+fn turn(texts: &[(&str, &str)]) -> Fixture {
+    Fixture::layers(texts.iter().map(|(id, text)| layer(id, Stability::Turn, text)).collect())
 }
 
 /// The addition of each of several turns.
@@ -65,9 +65,9 @@ fn notes_precede_the_turn_layers() {
 
 fn frozen(layers: &[(&str, &str)]) -> Arc<Frozen> {
     let layers = layers.iter().map(|(id, text)| layer(id, Stability::Agent, text));
-    let mut scene = Scene::layers(layers.collect());
-    scene.blueprint.separator = "\n\n---\n\n".into();
-    scene.prompt().frozen
+    let mut fixture = Fixture::layers(layers.collect());
+    fixture.blueprint.separator = "\n\n---\n\n".into();
+    fixture.prompt().frozen
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn moved_layer_has_not_drifted() {
 fn drift_note_includes_the_heading() {
     let with = |text: &str| {
         let tools = Layer { heading: Some("## Tools".into()), ..layer("tools", Stability::Agent, text) };
-        Scene::layers(vec![layer("soul", Stability::Agent, "Calm."), tools]).prompt().frozen
+        Fixture::layers(vec![layer("soul", Stability::Agent, "Calm."), tools]).prompt().frozen
     };
     let notes = drift_notes(&with("A hammer."), &with("A saw."));
     assert!(notes[0].ends_with("It now reads:\n\n## Tools\n\nA saw."), "{notes:?}");

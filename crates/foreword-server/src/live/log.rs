@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use foreword_agent::clock_and_rng::ClockAndRng;
 use foreword_agent::conversation::feed::{FeedObserver, Progress};
+use foreword_core::backoff::Backoff;
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
@@ -31,8 +32,7 @@ const MAX_BATCH: usize = 256;
 /// The maximum size of a conversation's queue while the database is unavailable. More than any turn produces.
 const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
 /// The backoff between attempts to write.
-const MIN_BACKOFF: Duration = Duration::from_millis(50);
-const MAX_BACKOFF: Duration = Duration::from_secs(5);
+const BACKOFF: Backoff = Backoff { first: Duration::from_millis(50), max: Duration::from_secs(5) };
 
 /// How long a stopping agent waits for queued events.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -145,13 +145,13 @@ impl StreamLog {
 
     /// Appends events, retrying while the database is unavailable. `None` if the conversation does not exist.
     async fn append(&self, conversation: &ConversationId, items: Vec<NewStreamItem>) -> Option<u64> {
-        let mut pause = MIN_BACKOFF;
+        let mut failures = 0;
         loop {
             let now = self.0.clock_and_rng.timestamp();
             match self.0.store.append_stream(conversation, items.clone(), now).await {
                 Ok(first) => {
                     if let Some(queue) = self.0.queues.lock().get_mut(conversation)
-                        && (pause > MIN_BACKOFF || queue.dropped)
+                        && (failures > 0 || queue.dropped)
                     {
                         queue.push_outage_notice();
                     }
@@ -159,8 +159,8 @@ impl StreamLog {
                 }
                 Err(StoreError::NotFound { .. }) => return None,
                 Err(_) => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(MAX_BACKOFF);
+                    failures += 1;
+                    tokio::time::sleep(BACKOFF.delay(failures)).await;
                 }
             }
         }

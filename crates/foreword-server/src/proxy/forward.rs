@@ -153,7 +153,7 @@ fn retry_delay(answer: &http::Response<Incoming>, policy: &RetryPolicy, tried: u
 }
 
 fn backoff(policy: &RetryPolicy, tried: u32) -> Duration {
-    policy.base_delay.saturating_mul(1 << tried.min(10)).min(policy.max_delay).min(MAX_RETRY_DELAY)
+    policy.backoff().delay(tried + 1).min(MAX_RETRY_DELAY)
 }
 
 fn pass_back(

@@ -3,7 +3,7 @@
 use foreword_core::api_token::Scope;
 use serde_json::{Map, Value, json};
 
-use crate::house::{House, read};
+use crate::test_app::{TestApp, read};
 
 /// Routes without a token: health checks, the files of the pages, and signing in.
 const OPEN: [(&str, &str); 9] = [
@@ -64,8 +64,8 @@ impl Route {
     }
 }
 
-async fn document(house: &House) -> Value {
-    let (status, document) = house.get("/openapi.json", &house.carol).await;
+async fn document(app: &TestApp) -> Value {
+    let (status, document) = app.get("/openapi.json", &app.carol).await;
     assert_eq!((status, &document["openapi"]), (200, &json!("3.1.0")));
     document
 }
@@ -120,13 +120,13 @@ fn sample(schema: &Value, document: &Value) -> Value {
 }
 
 /// Sends a request as documented.
-async fn ask(house: &House, route: &Route, document: &Value, token: Option<&str>) -> (u16, Value) {
+async fn ask(app: &TestApp, route: &Route, document: &Value, token: Option<&str>) -> (u16, Value) {
     let method = route.method.parse().unwrap();
     let needed = route.operation["parameters"].as_array().into_iter().flatten();
     let needed = needed.filter(|one| one["in"] == "query" && one["required"] == true);
     let query: Vec<String> = needed.map(|one| format!("{}=x", one["name"].as_str().unwrap())).collect();
-    let url = format!("{}{}?{}", house.url, route.filled(), query.join("&"));
-    let mut request = house.client.request(method, url);
+    let url = format!("{}{}?{}", app.url, route.filled(), query.join("&"));
+    let mut request = app.client.request(method, url);
     if let Some(content) = route.operation["requestBody"]["content"].as_object() {
         let (kind, body) = content.iter().next().unwrap();
         request = request.header("content-type", kind).body(sample(&body["schema"], document).to_string());
@@ -146,13 +146,13 @@ async fn ask(house: &House, route: &Route, document: &Value, token: Option<&str>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_requires_a_valid_token() {
-    let house = House::start().await;
-    let document = document(&house).await;
+    let app = TestApp::start().await;
+    let document = document(&app).await;
     for route in routes(&document) {
         let open = route.is_one_of(&OPEN);
         let wrong = format!("fwd_{}", "a".repeat(32));
         for token in [None, Some(wrong.as_str()), Some("fwd_short"), Some("")] {
-            let (status, answer) = ask(&house, &route, &document, token).await;
+            let (status, answer) = ask(&app, &route, &document, token).await;
             if open {
                 assert!(status != 401 && status < 500, "{} {}: {status}", route.method, route.path);
             } else {
@@ -161,20 +161,20 @@ async fn every_route_requires_a_valid_token() {
             }
         }
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_rejects_tokens_with_other_scopes() {
-    let house = House::start().await;
-    let document = document(&house).await;
-    let nothing = house.token("alice", &[], None).await;
+    let app = TestApp::start().await;
+    let document = document(&app).await;
+    let nothing = app.token("alice", &[], None).await;
     for route in routes(&document) {
         // The scopes of a tool are checked when it is called.
         if route.is_one_of(&OPEN) || route.path == "/mcp" {
             continue;
         }
-        let (status, answer) = ask(&house, &route, &document, Some(&nothing)).await;
+        let (status, answer) = ask(&app, &route, &document, Some(&nothing)).await;
         let name = format!("{} {}: {answer}", route.method, route.path);
         if route.is_one_of(&ANY_TOKEN) {
             assert!((200..300).contains(&status), "{name}");
@@ -186,20 +186,20 @@ async fn every_route_rejects_tokens_with_other_scopes() {
             continue;
         }
         let others: Vec<Scope> = Scope::ALL.into_iter().filter(|scope| !scopes.contains(scope)).collect();
-        let others = house.token("alice", &others, None).await;
-        let (status, answer) = ask(&house, &route, &document, Some(&others)).await;
+        let others = app.token("alice", &others, None).await;
+        let (status, answer) = ask(&app, &route, &document, Some(&others)).await;
         assert_eq!((status, answer["code"].as_str()), (403, Some("scope_missing")), "{name}");
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn documented_routes_answer_as_documented() {
-    let house = House::start().await;
-    let document = document(&house).await;
-    let all = house.token("alice", &Scope::ALL, None).await;
+    let app = TestApp::start().await;
+    let document = document(&app).await;
+    let all = app.token("alice", &Scope::ALL, None).await;
     for route in routes(&document).into_iter().filter(|route| !route.is_of_others()) {
-        let (status, answer) = ask(&house, &route, &document, Some(&all)).await;
+        let (status, answer) = ask(&app, &route, &document, Some(&all)).await;
         let name = format!("{} {}: {status} {answer}", route.method, route.path);
         assert!(status != 405 && status < 500, "{name}");
         // A missing resource would be named otherwise.
@@ -207,13 +207,13 @@ async fn documented_routes_answer_as_documented() {
         assert!(!detail.starts_with("there is no route"), "{name}");
         assert!(route.operation["responses"].get(status.to_string()).is_some(), "not documented: {name}");
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_described() {
-    let house = House::start().await;
-    let document = document(&house).await;
+    let app = TestApp::start().await;
+    let document = document(&app).await;
     let tags = document["tags"].as_array().unwrap();
     let mut ids: Vec<String> = Vec::new();
     for route in routes(&document) {
@@ -237,24 +237,24 @@ async fn every_route_is_described() {
     ids.dedup();
     assert_eq!(ids.len(), count, "two routes have the same operationId");
     assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn api_document_matches_its_snapshots() {
-    let house = House::start().await;
-    let document = document(&house).await;
+    let app = TestApp::start().await;
+    let document = document(&app).await;
     insta::assert_snapshot!("routes", route_lines(&document).join("\n"));
     insta::assert_snapshot!("schemas", schema_lines(&document).join("\n"));
-    house.stop().await;
+    app.stop().await;
 }
 
 /// The page's types are generated from a copy, so that the page is built without a server.
 #[tokio::test(flavor = "multi_thread")]
 async fn api_document_matches_the_pages_copy() {
-    let house = House::start().await;
-    let document = document(&house).await;
-    house.stop().await;
+    let app = TestApp::start().await;
+    let document = document(&app).await;
+    app.stop().await;
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/openapi.json");
     if std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always") {
         std::fs::write(&path, serde_json::to_string_pretty(&document).unwrap() + "\n").unwrap();
@@ -345,8 +345,8 @@ fn kind(schema: &Value) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn api_reader_loads_nothing_external() {
-    let house = House::start().await;
-    let get = |path: &str| house.client.get(format!("{}{path}", house.url)).send();
+    let app = TestApp::start().await;
+    let get = |path: &str| app.client.get(format!("{}{path}", app.url)).send();
     for (path, media) in
         [("/docs", "text/html"), ("/docs/reader.js", "text/javascript"), ("/docs/reader.css", "text/css")]
     {
@@ -374,5 +374,5 @@ async fn api_reader_loads_nothing_external() {
             }
         }
     }
-    house.stop().await;
+    app.stop().await;
 }

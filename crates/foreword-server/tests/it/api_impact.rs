@@ -8,7 +8,7 @@ use foreword_store::conversations::NewConversation;
 use foreword_store::proxied::PROXY_SITUATION;
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::test_app::TestApp;
 
 const PLACE: &str = "/api/v1/template/impact";
 const SCRIBE: &str = "agents:
@@ -17,35 +17,35 @@ prices:
   - { id: offline/demo-large, context_window: 200000, min_cacheable: 20, breakpoints: explicit, prices: { input: 3, output: 15, cache_read: 0.3, cache_write_5m: 3.75, cache_write_1h: 6 } }
 ";
 
-async fn impact(house: &House, template: &str) -> Value {
-    let (status, report) = house.send("POST", PLACE, &house.alice, &json!({ "template": template })).await;
+async fn impact(app: &TestApp, template: &str) -> Value {
+    let (status, report) = app.send("POST", PLACE, &app.alice, &json!({ "template": template })).await;
     assert_eq!(status, 200, "{report}");
     report
 }
 
 /// A conversation of the token's user with a message.
-async fn talked(house: &House, token: &str, agent: &str) -> String {
+async fn talked(app: &TestApp, token: &str, agent: &str) -> String {
     let body = json!({ "agent": agent, "title": format!("With {agent}") });
-    let (status, made) = house.send("POST", "/api/v1/conversations", token, &body).await;
+    let (status, made) = app.send("POST", "/api/v1/conversations", token, &body).await;
     assert_eq!(status, 201, "{made}");
     let id = made["id"].as_str().unwrap().to_owned();
     let path = format!("/api/v1/conversations/{id}/messages");
-    let (status, said) = house.send("POST", &path, token, &json!({ "text": "Hello." })).await;
+    let (status, said) = app.send("POST", &path, token, &json!({ "text": "Hello." })).await;
     assert_eq!((status, &said["outcome"]), (200, &json!("done")), "{said}");
     id
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn impact_lists_affected_conversations_with_lost_tokens() {
-    let house = House::with(SCRIBE).await;
+    let app = TestApp::with(SCRIBE).await;
     let stored = "You are a scribe who writes what others say, and never more than that. ".repeat(20);
     let put = json!({ "template": stored });
-    assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
-    assert_eq!(impact(&house, "Anything.").await["conversations"], json!(0));
-    let bobs = talked(&house, &house.bob, "scribe").await;
-    talked(&house, &house.alice, "Ada").await;
+    assert_eq!(app.send("PUT", "/system-prompt", &app.alice, &put).await.0, 200);
+    assert_eq!(impact(&app, "Anything.").await["conversations"], json!(0));
+    let bobs = talked(&app, &app.bob, "scribe").await;
+    talked(&app, &app.alice, "Ada").await;
 
-    let report = impact(&house, &format!("{stored} Be brief.")).await;
+    let report = impact(&app, &format!("{stored} Be brief.")).await;
     assert_eq!(
         (&report["changed"], &report["conversations"], &report["touched"]),
         (&json!(true), &json!(1), &json!(1))
@@ -67,63 +67,63 @@ async fn impact_lists_affected_conversations_with_lost_tokens() {
         (&report["unpriced"], &report["looked_at"], &report["or_more"]),
         (&json!(0), &json!(200), &json!(false))
     );
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unchanged_template_has_no_impact_and_unusable_is_refused() {
-    let house = House::with(&format!("prompt: {{ dialect: jinja }}\n{SCRIBE}")).await;
+    let app = TestApp::with(&format!("prompt: {{ dialect: jinja }}\n{SCRIBE}")).await;
     let put = json!({ "template": "You write." });
-    assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
-    talked(&house, &house.bob, "scribe").await;
-    let same = impact(&house, "You write.").await;
+    assert_eq!(app.send("PUT", "/system-prompt", &app.alice, &put).await.0, 200);
+    talked(&app, &app.bob, "scribe").await;
+    let same = impact(&app, "You write.").await;
     assert_eq!((&same["changed"], &same["touched"], &same["items"]), (&json!(false), &json!(0), &json!([])));
-    let said_otherwise = impact(&house, "You write.{# kindly #}").await;
+    let said_otherwise = impact(&app, "You write.{# kindly #}").await;
     assert_eq!((&said_otherwise["changed"], &said_otherwise["touched"]), (&json!(true), &json!(0)));
     for bad in ["{% if %}", "{{ nope }}"] {
-        let (status, problem) = house.send("POST", PLACE, &house.alice, &json!({ "template": bad })).await;
+        let (status, problem) = app.send("POST", PLACE, &app.alice, &json!({ "template": bad })).await;
         assert_eq!((status, &problem["code"]), (400, &json!("template_refused")), "{bad}: {problem}");
     }
-    let (status, problem) = house.send("POST", PLACE, &house.bob, &put).await;
+    let (status, problem) = app.send("POST", PLACE, &app.bob, &put).await;
     assert_eq!((status, &problem["code"]), (403, &json!("owner_only")));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn proxied_conversations_do_not_hide_others() {
-    let house = House::with(SCRIBE).await;
+    let app = TestApp::with(SCRIBE).await;
     let put = json!({ "template": "You write." });
-    assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
-    let bobs = talked(&house, &house.bob, "scribe").await;
+    assert_eq!(app.send("PUT", "/system-prompt", &app.alice, &put).await.0, 200);
+    let bobs = talked(&app, &app.bob, "scribe").await;
     let later = Timestamp::from(jiff::Timestamp::now()).plus(Duration::from_secs(60));
     for number in 0..201 {
         let id = ConversationId::new(format!("proxy:tok-1:{number}")).unwrap();
         let new = NewConversation::new(id, "scribe", PROXY_SITUATION, later);
-        house.store.create_conversation(new).await.unwrap();
+        app.store.create_conversation(new).await.unwrap();
     }
-    let report = impact(&house, "You write well.").await;
+    let report = impact(&app, "You write well.").await;
     assert_eq!((&report["conversations"], &report["or_more"]), (&json!(1), &json!(false)), "{report}");
     assert_eq!(report["items"][0]["conversation"], json!(bobs));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_prompt_is_skipped_in_the_impact() {
-    let house = House::with(SCRIBE).await;
+    let app = TestApp::with(SCRIBE).await;
     let put = json!({ "template": "You write." });
-    assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
-    let damaged = talked(&house, &house.bob, "scribe").await;
+    assert_eq!(app.send("PUT", "/system-prompt", &app.alice, &put).await.0, 200);
+    let damaged = talked(&app, &app.bob, "scribe").await;
     let put = json!({ "template": "You write a little." });
-    assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
-    let whole = talked(&house, &house.bob, "scribe").await;
-    let database = rusqlite::Connection::open(house.folder.path().join(".foreword/foreword.db")).unwrap();
+    assert_eq!(app.send("PUT", "/system-prompt", &app.alice, &put).await.0, 200);
+    let whole = talked(&app, &app.bob, "scribe").await;
+    let database = rusqlite::Connection::open(app.folder.path().join(".foreword/foreword.db")).unwrap();
     let changed = database.execute(
         "UPDATE texts SET text = 'You lie.' WHERE hash IN (SELECT text_hash FROM epochs WHERE conversation_id = ?1)",
         [&damaged],
     );
     assert_eq!(changed.unwrap(), 1);
-    let report = impact(&house, "You write well.").await;
+    let report = impact(&app, "You write well.").await;
     assert_eq!(report["conversations"], json!(1), "{report}");
     assert_eq!(report["items"][0]["conversation"], json!(whole));
-    house.stop().await;
+    app.stop().await;
 }

@@ -6,10 +6,10 @@ use foreword_store::location::Location;
 use foreword_store::nodes::Node;
 use serde_json::{Value, json};
 
-use crate::house::{CONFIG, House};
+use crate::test_app::{CONFIG, TestApp};
 
-async fn nodes(house: &House) -> Vec<Value> {
-    let (status, listed) = house.get("/api/v1/status", &house.alice).await;
+async fn nodes(app: &TestApp) -> Vec<Value> {
+    let (status, listed) = app.get("/api/v1/status", &app.alice).await;
     assert_eq!(status, 200, "{listed}");
     listed["nodes"].as_array().unwrap().clone()
 }
@@ -23,8 +23,8 @@ async fn server_lists_running_nodes_of_its_store() {
     };
     let shared = tempfile::tempdir().unwrap();
     let location = Location::file(shared.path().join("foreword.db"));
-    let one = House::open(home(), &location, &[]).await;
-    let other = House::open(home(), &location, &[]).await;
+    let one = TestApp::open(home(), &location, &[]).await;
+    let other = TestApp::open(home(), &location, &[]).await;
     let listed = nodes(&one).await;
     assert_eq!(listed.iter().map(|node| node["here"].as_bool().unwrap()).collect::<Vec<_>>(), [true, false]);
     assert_eq!(listed[1]["listen"], json!(other.url.trim_start_matches("http://")));
@@ -51,14 +51,14 @@ async fn server_lists_running_nodes_of_its_store() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pending_messages_are_counted_for_the_owner_only() {
-    let house = House::start().await;
+    let app = TestApp::start().await;
     let letter = json!({ "body": "Hello." });
-    assert_eq!(house.send("POST", "/api/v1/inbox", &house.bob, &letter).await.0, 201);
-    let (_, listed) = house.get("/api/v1/status", &house.alice).await;
+    assert_eq!(app.send("POST", "/api/v1/inbox", &app.bob, &letter).await.0, 201);
+    let (_, listed) = app.get("/api/v1/status", &app.alice).await;
     let queues = &listed["queues"];
     assert_eq!((&queues["inbox"], &queues["turns"], &queues["outbox"]), (&json!(1), &json!(0), &json!(0)));
     assert!(queues["deliveries"].is_u64() && queues["events"].is_u64());
-    let (_, bobs) = house.get("/api/v1/status", &house.bob).await;
+    let (_, bobs) = app.get("/api/v1/status", &app.bob).await;
     assert!(bobs.get("nodes").is_none() && bobs.get("queues").is_none(), "{bobs}");
-    house.stop().await;
+    app.stop().await;
 }

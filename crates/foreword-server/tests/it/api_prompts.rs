@@ -4,43 +4,43 @@ use foreword_core::api_token::Scope;
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
 
-use crate::house::House;
-use crate::proxy_observe::{MESSAGES, house_before, post};
+use crate::proxy_observe::{MESSAGES, app_before, post};
+use crate::test_app::TestApp;
 
 const PLACE: &str = "/api/v1/prompts/build";
 
-async fn furnished() -> House {
-    let house = House::start().await;
-    std::fs::write(house.folder.path().join("SOUL.md"), "You are kind.\n").unwrap();
-    std::fs::write(house.folder.path().join("MEMORY.md"), "The safe opens with 1234.\n").unwrap();
-    std::fs::create_dir_all(house.folder.path().join("users/bob")).unwrap();
-    std::fs::write(house.folder.path().join("users/bob/USER.md"), "Bob is a sailor.\n").unwrap();
-    house.workspace.refresh();
-    house
+async fn furnished() -> TestApp {
+    let app = TestApp::start().await;
+    std::fs::write(app.folder.path().join("SOUL.md"), "You are kind.\n").unwrap();
+    std::fs::write(app.folder.path().join("MEMORY.md"), "The safe opens with 1234.\n").unwrap();
+    std::fs::create_dir_all(app.folder.path().join("users/bob")).unwrap();
+    std::fs::write(app.folder.path().join("users/bob/USER.md"), "Bob is a sailor.\n").unwrap();
+    app.workspace.refresh();
+    app
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn owner_builds_for_any_user_and_others_for_themselves() {
-    let house = furnished().await;
-    let (status, bobs) = house.send("POST", PLACE, &house.alice, &json!({ "user": "bob" })).await;
+    let app = furnished().await;
+    let (status, bobs) = app.send("POST", PLACE, &app.alice, &json!({ "user": "bob" })).await;
     assert_eq!((status, &bobs["trust"]["effective"]), (200, &json!("inner")));
     assert!(bobs["text"].as_str().unwrap().contains("Bob is a sailor."));
     assert!(bobs["system"].is_array() && bobs["tokens"]["total"].is_u64() && bobs["layers"].is_array());
-    let (status, own) = house.send("POST", PLACE, &house.bob, &json!({})).await;
+    let (status, own) = app.send("POST", PLACE, &app.bob, &json!({})).await;
     assert_eq!((status, &own["trust"]["effective"]), (200, &json!("inner")));
-    let (status, named) = house.send("POST", PLACE, &house.bob, &json!({ "user": "bob" })).await;
+    let (status, named) = app.send("POST", PLACE, &app.bob, &json!({ "user": "bob" })).await;
     assert_eq!((status, &named["fingerprint"]), (200, &own["fingerprint"]));
-    let (_, alices) = house.send("POST", PLACE, &house.alice, &json!({})).await;
+    let (_, alices) = app.send("POST", PLACE, &app.alice, &json!({})).await;
     assert_eq!(alices["trust"]["effective"], json!("full"));
     let group = json!({ "user": "bob", "situation": "group", "channel": "signal:group-7" });
-    let (_, heard) = house.send("POST", PLACE, &house.alice, &group).await;
+    let (_, heard) = app.send("POST", PLACE, &app.alice, &group).await;
     assert_eq!(heard["trust"]["effective"], json!("familiar"));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn building_for_others_needs_permission() {
-    let house = furnished().await;
+    let app = furnished().await;
     for (body, code) in [
         (json!({ "user": "alice" }), "may_not_assert"),
         (json!({ "user": "nobody" }), "may_not_assert"),
@@ -50,81 +50,80 @@ async fn building_for_others_needs_permission() {
         (json!({ "context": { "a": 1 } }), "may_not_set"),
         (json!({ "session_instructions": "Obey bob." }), "may_not_set"),
     ] {
-        let (status, problem) = house.send("POST", PLACE, &house.bob, &body).await;
+        let (status, problem) = app.send("POST", PLACE, &app.bob, &body).await;
         assert_eq!((status, problem["code"].as_str().unwrap()), (403, code), "{body}");
     }
-    let (status, problem) =
-        house.send("POST", &format!("{PLACE}?explain=true"), &house.bob, &json!({})).await;
+    let (status, problem) = app.send("POST", &format!("{PLACE}?explain=true"), &app.bob, &json!({})).await;
     assert_eq!((status, &problem["code"]), (403, &json!("owner_only")));
-    let admin = house.token("alice", &[Scope::Admin], None).await;
-    assert_eq!(house.send("POST", PLACE, &admin, &json!({})).await.0, 403);
+    let admin = app.token("alice", &[Scope::Admin], None).await;
+    assert_eq!(app.send("POST", PLACE, &admin, &json!({})).await.0, 403);
     for body in [json!({ "usr": "x" }), json!({ "user": 7 })] {
-        assert_eq!(house.send("POST", PLACE, &house.alice, &body).await.0, 422, "{body}");
+        assert_eq!(app.send("POST", PLACE, &app.alice, &body).await.0, 422, "{body}");
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn withheld_parts_are_named_for_the_owner_only() {
-    let house = furnished().await;
-    let (_, carols) = house.send("POST", PLACE, &house.carol, &json!({})).await;
+    let app = furnished().await;
+    let (_, carols) = app.send("POST", PLACE, &app.carol, &json!({})).await;
     let text = carols.to_string();
     assert!(!text.contains("MEMORY") && !text.contains("USER.md") && !text.contains("withheld"), "{text}");
     let path = format!("{PLACE}?explain=true");
-    let (status, explained) = house.send("POST", &path, &house.alice, &json!({ "user": "carol" })).await;
+    let (status, explained) = app.send("POST", &path, &app.alice, &json!({ "user": "carol" })).await;
     assert_eq!(status, 200);
     let withheld = |one: &&serde_json::Value| one["status"] == "withheld";
     assert!(explained["layers"].as_array().unwrap().iter().filter(withheld).count() > 0);
     assert_eq!(explained["occasion"]["user"], json!("carol"));
     assert!(explained["price"].is_object() && explained["breakpoints"].is_array());
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn prompt_is_available_as_a_provider_request() {
-    let house = furnished().await;
+    let app = furnished().await;
     let body = json!({ "model": "anthropic/claude-sonnet-4-5" });
-    let (status, request) = house.send("POST", &format!("{PLACE}?format=anthropic"), &house.bob, &body).await;
+    let (status, request) = app.send("POST", &format!("{PLACE}?format=anthropic"), &app.bob, &body).await;
     assert_eq!((status, &request["model"]), (200, &json!("claude-sonnet-4-5")));
     assert!(request["system"].to_string().contains("You are kind."));
-    let (status, request) = house.send("POST", &format!("{PLACE}?format=openai"), &house.bob, &body).await;
+    let (status, request) = app.send("POST", &format!("{PLACE}?format=openai"), &app.bob, &body).await;
     assert_eq!((status, &request["messages"][0]["role"]), (200, &json!("system")));
     assert!(request["prompt_cache_key"].as_str().unwrap().len() <= 64);
     let both = format!("{PLACE}?format=openai&explain=true");
-    assert_eq!(house.send("POST", &both, &house.alice, &body).await.0, 400);
-    assert_eq!(house.send("POST", &format!("{PLACE}?format=xml"), &house.alice, &body).await.0, 400);
-    house.stop().await;
+    assert_eq!(app.send("POST", &both, &app.alice, &body).await.0, 400);
+    assert_eq!(app.send("POST", &format!("{PLACE}?format=xml"), &app.alice, &body).await.0, 400);
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unconfigured_agent_is_owner_only() {
-    let house = House::start().await;
-    let config = house.folder.path().join("foreword.yaml");
+    let app = TestApp::start().await;
+    let config = app.folder.path().join("foreword.yaml");
     let written = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, written.replace("{ name: Ada,", "{ name: Ada, blueprint: agent,")).unwrap();
-    let prompts = house.folder.path().join(".agents/prompt");
+    let prompts = app.folder.path().join(".agents/prompt");
     std::fs::create_dir_all(&prompts).unwrap();
     std::fs::write(prompts.join("SECRET_AGENT.md"), "The safe code is 4711.").unwrap();
-    house.workspace.refresh();
+    app.workspace.refresh();
     let wanted = json!({ "agent": "SecretAgent" });
-    let (status, problem) = house.send("POST", PLACE, &house.bob, &wanted).await;
+    let (status, problem) = app.send("POST", PLACE, &app.bob, &wanted).await;
     assert_eq!((status, &problem["code"]), (404, &json!("not_found")), "{problem}");
-    let (status, built) = house.send("POST", PLACE, &house.alice, &wanted).await;
+    let (status, built) = app.send("POST", PLACE, &app.alice, &wanted).await;
     assert_eq!(status, 200, "{built}");
     assert!(built.to_string().contains("4711"), "{built}");
-    for token in [&house.alice, &house.bob] {
-        assert_eq!(house.send("POST", "/api/v1/conversations", token, &wanted).await.0, 404);
+    for token in [&app.alice, &app.bob] {
+        assert_eq!(app.send("POST", "/api/v1/conversations", token, &wanted).await.0, 404);
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test]
 async fn prompts_follow_file_edits_after_an_idle_period() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let (asked, lent) = (House::start().await, house_before(&fake, "proxy: { mode: prepend }\n").await);
+    let (asked, lent) = (TestApp::start().await, app_before(&fake, "proxy: { mode: prepend }\n").await);
     let write = |words: &str| {
-        for house in [&asked, &lent] {
-            std::fs::write(house.folder.path().join("SOUL.md"), words).unwrap();
+        for app in [&asked, &lent] {
+            std::fs::write(app.folder.path().join("SOUL.md"), words).unwrap();
         }
     };
     let both = async |words: &str| {
@@ -145,8 +144,8 @@ async fn prompts_follow_file_edits_after_an_idle_period() {
     tokio::time::advance(Duration::from_secs(21)).await;
     tokio::time::resume();
     // The server has closed idle connections, which the first request on each discovers.
-    for house in [&asked, &lent] {
-        let _ = house.request("GET", "/healthz", "").send().await;
+    for app in [&asked, &lent] {
+        let _ = app.request("GET", "/healthz", "").send().await;
     }
     write("You are brief.\n");
     both("You are brief.").await;
@@ -160,14 +159,14 @@ async fn prompt_error_code_names_the_cause() {
   lost: { blueprint: agent, prompt: { instruction_file: LOST.md } }
   outside: { blueprint: agent, prompt: { instruction_file: ../foreword.yaml } }
   unclear: { blueprint: agent, prompt: { instruction_file: unclear.md } }\n";
-    let house = House::with(agents).await;
-    let prompts = house.folder.path().join(".agents/prompt");
+    let app = TestApp::with(agents).await;
+    let prompts = app.folder.path().join(".agents/prompt");
     std::fs::create_dir_all(&prompts).unwrap();
     std::fs::write(prompts.join("unclear.md"), "Dear {{ nobody.knows }}\n").unwrap();
-    house.workspace.refresh();
+    app.workspace.refresh();
     for (agent, code) in [("lost", "resolution"), ("outside", "access"), ("unclear", "template")] {
-        let (status, problem) = house.send("POST", PLACE, &house.alice, &json!({ "agent": agent })).await;
+        let (status, problem) = app.send("POST", PLACE, &app.alice, &json!({ "agent": agent })).await;
         assert_eq!((status, problem["code"].as_str()), (422, Some(code)), "{problem}");
     }
-    house.stop().await;
+    app.stop().await;
 }

@@ -2,17 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::test_app::TestApp;
 
 /// A conversation of the token's user with these messages.
-async fn talked(house: &House, token: &str, words: &[&str]) -> String {
-    let (status, made) =
-        house.send("POST", "/api/v1/conversations", token, &json!({ "title": "Talk" })).await;
+async fn talked(app: &TestApp, token: &str, words: &[&str]) -> String {
+    let (status, made) = app.send("POST", "/api/v1/conversations", token, &json!({ "title": "Talk" })).await;
     assert_eq!(status, 201, "{made}");
     let id = made["id"].as_str().unwrap().to_owned();
     for text in words {
         let path = format!("/api/v1/conversations/{id}/messages");
-        let (status, said) = house.send("POST", &path, token, &json!({ "text": text })).await;
+        let (status, said) = app.send("POST", &path, token, &json!({ "text": text })).await;
         assert_eq!(status, 200, "{said}");
     }
     id
@@ -24,10 +23,10 @@ fn sessions(turns: &[Value]) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn owner_sees_every_turn_with_its_cost() {
-    let house = House::start().await;
-    let bobs = talked(&house, &house.bob, &["Hello."]).await;
-    let own = talked(&house, &house.alice, &["Good morning.", "And you?"]).await;
-    let turns = house.all_pages("/api/v1/turns?limit=2", &house.alice).await;
+    let app = TestApp::start().await;
+    let bobs = talked(&app, &app.bob, &["Hello."]).await;
+    let own = talked(&app, &app.alice, &["Good morning.", "And you?"]).await;
+    let turns = app.all_pages("/api/v1/turns?limit=2", &app.alice).await;
     assert_eq!(sessions(&turns), [&own, &own, &bobs]);
     let last = &turns[2];
     assert_eq!(
@@ -40,8 +39,7 @@ async fn owner_sees_every_turn_with_its_cost() {
         (&json!(1), &json!(0), &json!("offline/echo"))
     );
     assert!(last["tokens_in"].as_u64().unwrap() > 0 && last["duration_ms"].is_u64(), "{last}");
-    let (_, trace) =
-        house.get(&format!("/api/v1/traces/{}", last["turn"].as_str().unwrap()), &house.alice).await;
+    let (_, trace) = app.get(&format!("/api/v1/traces/{}", last["turn"].as_str().unwrap()), &app.alice).await;
     assert_eq!((&trace["cost_usd"], &trace["started_at"]), (&last["cost_usd"], &last["started_at"]));
     for (query, count) in [
         (format!("session={bobs}"), 1),
@@ -51,39 +49,39 @@ async fn owner_sees_every_turn_with_its_cost() {
         ("since=1h".to_owned(), 3),
         ("until=1h".to_owned(), 0),
     ] {
-        let (status, page) = house.get(&format!("/api/v1/turns?{query}"), &house.alice).await;
+        let (status, page) = app.get(&format!("/api/v1/turns?{query}"), &app.alice).await;
         assert_eq!((status, page["items"].as_array().unwrap().len()), (200, count), "{query}");
     }
     for (query, code) in [("state=lost", "unknown_state"), ("since=x", "bad_time"), ("after=7", "bad_cursor")]
     {
-        let (status, problem) = house.get(&format!("/api/v1/turns?{query}"), &house.alice).await;
+        let (status, problem) = app.get(&format!("/api/v1/turns?{query}"), &app.alice).await;
         assert_eq!((status, &problem["code"]), (400, &json!(code)), "{query}");
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_users_see_their_turns_by_current_trust() {
-    let house = House::start().await;
-    let owners = talked(&house, &house.alice, &["The safe opens with 1234."]).await;
-    let bobs = talked(&house, &house.bob, &["Hello."]).await;
-    assert_eq!(sessions(&house.all_pages("/api/v1/turns?limit=1", &house.bob).await), [&bobs]);
+    let app = TestApp::start().await;
+    let owners = talked(&app, &app.alice, &["The safe opens with 1234."]).await;
+    let bobs = talked(&app, &app.bob, &["Hello."]).await;
+    assert_eq!(sessions(&app.all_pages("/api/v1/turns?limit=1", &app.bob).await), [&bobs]);
     for query in ["user=alice", "user=carol", "state=failed"] {
-        let (status, page) = house.get(&format!("/api/v1/turns?{query}"), &house.bob).await;
+        let (status, page) = app.get(&format!("/api/v1/turns?{query}"), &app.bob).await;
         assert_eq!((status, &page), (200, &json!({ "items": [], "next": null })), "{query}");
     }
-    let (status, problem) = house.get(&format!("/api/v1/turns?session={owners}"), &house.bob).await;
-    let (never_status, never) = house.get("/api/v1/turns?session=c-never", &house.bob).await;
+    let (status, problem) = app.get(&format!("/api/v1/turns?session={owners}"), &app.bob).await;
+    let (never_status, never) = app.get("/api/v1/turns?session=c-never", &app.bob).await;
     assert_eq!((status, &problem["code"]), (never_status, &never["code"]));
     assert_eq!(status, 404);
     // Bob no longer sees his turns of a higher trust.
-    let config = std::fs::read_to_string(house.folder.path().join("foreword.yaml")).unwrap();
+    let config = std::fs::read_to_string(app.folder.path().join("foreword.yaml")).unwrap();
     let config = config.replace("name: bob, trust: inner", "name: bob, trust: public");
-    std::fs::write(house.folder.path().join("foreword.yaml"), config).unwrap();
-    house.workspace.refresh();
-    let (status, page) = house.get("/api/v1/turns", &house.bob).await;
+    std::fs::write(app.folder.path().join("foreword.yaml"), config).unwrap();
+    app.workspace.refresh();
+    let (status, page) = app.get("/api/v1/turns", &app.bob).await;
     assert_eq!((status, &page), (200, &json!({ "items": [], "next": null })));
-    let chat = house.token("bob", &[foreword_core::api_token::Scope::Chat], None).await;
-    assert_eq!(house.get("/api/v1/turns", &chat).await.0, 403);
-    house.stop().await;
+    let chat = app.token("bob", &[foreword_core::api_token::Scope::Chat], None).await;
+    assert_eq!(app.get("/api/v1/turns", &chat).await.0, 403);
+    app.stop().await;
 }

@@ -8,15 +8,15 @@ use foreword_testkit::{eventually, until};
 use ring::hmac;
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::test_app::TestApp;
 use crate::webhook::{SECRET, Webhook, config};
 
 const PATH: &str = "/api/v1/channels/signal/messages";
 
-async fn house(more: &str) -> (House, String) {
-    let house = House::with_secrets(more, &[("BRIDGE_SECRET", SECRET)]).await;
-    let token = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
-    (house, token)
+async fn app(more: &str) -> (TestApp, String) {
+    let app = TestApp::with_secrets(more, &[("BRIDGE_SECRET", SECRET)]).await;
+    let token = app.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    (app, token)
 }
 
 fn message(sender: &str, text: &str, key: &str) -> Value {
@@ -30,15 +30,14 @@ fn in_group(sender: &str, text: &str, key: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn duplicate_message_gets_one_signed_answer() {
     let webhook = Webhook::start(&[]).await;
-    let (house, token) = house(&webhook.config()).await;
+    let (app, token) = app(&webhook.config()).await;
     let first = message("bob", "the weather, please", "m-1");
-    let both =
-        tokio::join!(house.send("POST", PATH, &token, &first), house.send("POST", PATH, &token, &first),);
-    let answers = [both.0, both.1, house.send("POST", PATH, &token, &first).await];
+    let both = tokio::join!(app.send("POST", PATH, &token, &first), app.send("POST", PATH, &token, &first),);
+    let answers = [both.0, both.1, app.send("POST", PATH, &token, &first).await];
     assert!(answers.iter().all(|(status, _)| *status == 202), "{answers:?}");
     let fresh = answers.iter().filter(|(_, body)| body["seenBefore"] == false).count();
     assert_eq!((fresh, &answers[0].1["message"]), (1, &answers[1].1["message"]));
-    house.send("POST", PATH, &token, &message("bob", "and again", "m-2")).await;
+    app.send("POST", PATH, &token, &message("bob", "and again", "m-2")).await;
     let posts = webhook.posts(2).await;
     let body: Value = serde_json::from_str(&posts[0].1).unwrap();
     assert_eq!((&body["channel"], &body["inReplyTo"]), (&"signal:bob".into(), &answers[0].1["message"]));
@@ -52,23 +51,20 @@ async fn duplicate_message_gets_one_signed_answer() {
     let signed = hmac::sign(&key, format!("{time}.{}", posts[0].1).as_bytes());
     let expected: String = signed.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex, expected);
-    house.stop().await;
+    app.stop().await;
     assert_eq!(webhook.posts(2).await.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deliveries_to_a_restarted_bridge_keep_their_order() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let (house, token) = house(&config(port)).await;
+    let (app, token) = app(&config(port)).await;
     for number in 1..=2_usize {
-        house
-            .send("POST", PATH, &token, &message("bob", &format!("number {number}"), &format!("m-{number}")))
+        app.send("POST", PATH, &token, &message("bob", &format!("number {number}"), &format!("m-{number}")))
             .await;
         // The order of the answers is that of the turns.
-        until("the answer is queued", async || {
-            house.store.deliveries(None, 10).await.unwrap().len() == number
-        })
-        .await;
+        until("the answer is queued", async || app.store.deliveries(None, 10).await.unwrap().len() == number)
+            .await;
     }
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
     let webhook = Webhook::on(listener, &[503]);
@@ -77,18 +73,18 @@ async fn deliveries_to_a_restarted_bridge_keep_their_order() {
     assert!(texts[0].contains("number 1") && texts[1].contains("number 1"), "{texts:?}");
     assert!(texts[2].contains("number 2"), "{texts:?}");
     assert_eq!(bodies[0]["id"], bodies[1]["id"], "tried again under the same name");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_delivery_is_listed_and_retried_on_request() {
     let webhook = Webhook::start(&[410]).await;
-    let (house, token) = house(&webhook.config()).await;
-    house.send("POST", PATH, &token, &message("bob", "hello", "m-1")).await;
+    let (app, token) = app(&webhook.config()).await;
+    app.send("POST", PATH, &token, &message("bob", "hello", "m-1")).await;
     webhook.bodies(1).await;
     let list = "/api/v1/channels/deliveries";
     let item = eventually(async || {
-        let (status, page) = house.get(list, &house.alice).await;
+        let (status, page) = app.get(list, &app.alice).await;
         assert_eq!(status, 200, "{page}");
         let item = page["items"][0].clone();
         if item["status"] == "given_up" { Ok(item) } else { Err(page) }
@@ -96,49 +92,49 @@ async fn refused_delivery_is_listed_and_retried_on_request() {
     .await;
     assert_eq!(item["error"], "the bridge answered with HTTP 410");
     let again = format!("{list}/{}/retry", item["id"].as_str().unwrap());
-    for (other, expected) in [(&house.bob, 403), (&house.alice, 200)] {
-        assert_eq!(house.send("POST", &again, other, &json!({})).await.0, expected);
+    for (other, expected) in [(&app.bob, 403), (&app.alice, 200)] {
+        assert_eq!(app.send("POST", &again, other, &json!({})).await.0, expected);
     }
     let bodies = webhook.bodies(2).await;
     assert_eq!(bodies[0], bodies[1]);
-    assert_eq!(house.get(list, &house.bob).await.0, 403);
-    assert_eq!(house.send("POST", &format!("{list}/d-none/retry"), &house.alice, &json!({})).await.0, 404);
-    house.stop().await;
+    assert_eq!(app.get(list, &app.bob).await.0, 403);
+    assert_eq!(app.send("POST", &format!("{list}/d-none/retry"), &app.alice, &json!({})).await.0, 404);
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_turn_notifies_the_sender_without_the_cause() {
     let webhook = Webhook::start(&[]).await;
-    let (house, token) = house(&webhook.config()).await;
-    let (_, taken) = house.send("POST", PATH, &token, &message("bob", "!fail 401", "m-1")).await;
-    house.send("POST", PATH, &token, &message("bob", "!say Here I am.", "m-2")).await;
+    let (app, token) = app(&webhook.config()).await;
+    let (_, taken) = app.send("POST", PATH, &token, &message("bob", "!fail 401", "m-1")).await;
+    app.send("POST", PATH, &token, &message("bob", "!say Here I am.", "m-2")).await;
     let bodies = webhook.bodies(2).await;
     assert_eq!((&bodies[0]["outcome"], &bodies[0]["inReplyTo"]), (&json!("failed"), &taken["message"]));
     let words = bodies[0]["text"].as_str().unwrap();
     assert!(words.contains("was not answered") && !words.contains("401"), "{words}");
     assert_eq!((&bodies[1]["outcome"], &bodies[1]["text"]), (&json!("done"), &json!("Here I am.")));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn group_members_are_identified_by_sender_not_channel() {
     let webhook = Webhook::start(&[]).await;
     let more = format!("situations: {{ group: {{ ceiling: familiar }} }}\n{}", webhook.config());
-    let (house, token) = house(&more).await;
-    let (_, first) = house.send("POST", PATH, &token, &in_group("alice", "hi all", "m-1")).await;
+    let (app, token) = app(&more).await;
+    let (_, first) = app.send("POST", PATH, &token, &in_group("alice", "hi all", "m-1")).await;
     webhook.bodies(1).await;
-    house.send("POST", PATH, &token, &in_group("mallory", "me too", "m-2")).await;
+    app.send("POST", PATH, &token, &in_group("mallory", "me too", "m-2")).await;
     webhook.bodies(2).await;
     // Neither a channel nor a sender with a user's name identifies that user.
     let posing = json!({ "channel": "signal:alice", "sender": "mallory", "text": "it is me", "idempotencyKey": "m-3" });
-    let (_, third) = house.send("POST", PATH, &token, &posing).await;
+    let (_, third) = app.send("POST", PATH, &token, &posing).await;
     let named =
         json!({ "channel": "signal:x", "sender": "signal:alice", "text": "me", "idempotencyKey": "m-4" });
-    let (_, fourth) = house.send("POST", PATH, &token, &named).await;
+    let (_, fourth) = app.send("POST", PATH, &token, &named).await;
     webhook.bodies(4).await;
     let messages = async |answer: &Value| {
         let id = ConversationId::new(answer["conversation"].as_str().unwrap()).unwrap();
-        let history = house.store.history(&id).await.unwrap();
+        let history = app.store.history(&id).await.unwrap();
         let users = history.messages.into_iter().map(|message| message.message);
         let users = users.filter(|message| message.role == Role::User && message.author.is_some());
         users.map(|message| (message.author.unwrap(), message.trust, message.provenance)).collect::<Vec<_>>()
@@ -149,30 +145,30 @@ async fn group_members_are_identified_by_sender_not_channel() {
     assert!(group.contains(&stranger("signal:mallory")), "{group:?}");
     assert_eq!(messages(&third).await[0], stranger("signal:mallory"));
     assert_eq!(messages(&fourth).await[0], stranger("signal:signal:alice"));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn turn_belongs_to_its_sender_not_the_first_speaker() {
     let webhook = Webhook::start(&[]).await;
     let more = format!("situations: {{ group: {{ ceiling: familiar }} }}\n{}", webhook.config());
-    let (house, token) = house(&more).await;
+    let (app, token) = app(&more).await;
     for (number, sender) in ["carol", "bob", "carol", "bob"].into_iter().enumerate() {
         let message = in_group(sender, "hello", &format!("m-{number}"));
-        assert_eq!(house.send("POST", PATH, &token, &message).await.0, 202);
+        assert_eq!(app.send("POST", PATH, &token, &message).await.0, 202);
         webhook.bodies(number + 1).await;
     }
     let calls = EventFilter { event_type: Some(EventType::ApiCall), ..EventFilter::default() };
     // Stored shortly after.
     let users = eventually(async || {
-        let found = house.store.events(&calls, &EventPage::newest(10)).await.unwrap();
+        let found = app.store.events(&calls, &EventPage::newest(10)).await.unwrap();
         let users = found.into_iter().rev().filter_map(|stored| stored.event.user_id);
         let users: Vec<String> = users.map(|user| user.to_string()).collect();
         if users.len() == 4 { Ok(users) } else { Err(users) }
     })
     .await;
     assert_eq!(users, ["carol", "bob", "carol", "bob"]);
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -182,32 +178,32 @@ async fn group_stays_a_group_without_the_bridges_flag() {
         "situations: {{ group: {{ ceiling: familiar }}, party: {{ ceiling: full }} }}\n{}",
         webhook.config()
     );
-    let (house, token) = house(&more).await;
-    house.send("POST", PATH, &token, &in_group("bob", "hi all", "m-1")).await;
+    let (app, token) = app(&more).await;
+    app.send("POST", PATH, &token, &in_group("bob", "hi all", "m-1")).await;
     webhook.bodies(1).await;
     for (number, other) in ["dm", "party"].into_iter().enumerate() {
         let mut message = in_group("alice", "between us", &format!("o-{number}"));
         message["situation"] = json!(other);
-        let (status, problem) = house.send("POST", PATH, &token, &message).await;
+        let (status, problem) = app.send("POST", PATH, &token, &message).await;
         assert_eq!((status, &problem["code"]), (409, &"other_situation".into()), "{problem}");
     }
     let mut forgotten = in_group("alice", "my secrets?", "m-2");
     forgotten.as_object_mut().unwrap().remove("situation");
-    let (status, taken) = house.send("POST", PATH, &token, &forgotten).await;
+    let (status, taken) = app.send("POST", PATH, &token, &forgotten).await;
     assert_eq!(status, 202, "{taken}");
     webhook.bodies(2).await;
     let id = ConversationId::new(taken["conversation"].as_str().unwrap()).unwrap();
-    let history = house.store.history(&id).await.unwrap();
+    let history = app.store.history(&id).await.unwrap();
     let trusts: Vec<Trust> = history.messages.iter().map(|message| message.message.trust).collect();
     assert!(trusts.len() >= 4 && trusts.iter().all(|trust| *trust == Trust::Familiar), "{trusts:?}");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn owner_message_from_elsewhere_is_not_delivered() {
     let webhook = Webhook::start(&[]).await;
-    let (house, token) = house(&webhook.config()).await;
-    let (_, first) = house.send("POST", PATH, &token, &message("bob", "hello", "m-1")).await;
+    let (app, token) = app(&webhook.config()).await;
+    let (_, first) = app.send("POST", PATH, &token, &message("bob", "hello", "m-1")).await;
     webhook.bodies(1).await;
     let conversation = ConversationId::new(first["conversation"].as_str().unwrap()).unwrap();
     let inbound = foreword_agent::conversation::inbound::Inbound {
@@ -216,24 +212,24 @@ async fn owner_message_from_elsewhere_is_not_delivered() {
         text: "between us".to_owned(),
         key: None,
     };
-    house.agent.send(inbound).await.unwrap();
-    house.agent.until_idle().await;
-    let (_, second) = house.send("POST", PATH, &token, &message("bob", "still there?", "m-2")).await;
+    app.agent.send(inbound).await.unwrap();
+    app.agent.until_idle().await;
+    let (_, second) = app.send("POST", PATH, &token, &message("bob", "still there?", "m-2")).await;
     let bodies = webhook.bodies(2).await;
     assert_eq!(bodies[1]["inReplyTo"], second["message"]);
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_bridge_messages_are_refused_with_a_code() {
-    let (house, token) = house("").await;
+    let (app, token) = app("").await;
     let with = |field: &str, value: Value| {
         let mut message = message("bob", "hi", "m-1");
         message[field] = value;
         message
     };
     let check = async |path: &str, body: &Value, expected: (u16, &str)| {
-        let (status, problem) = house.send("POST", path, &token, body).await;
+        let (status, problem) = app.send("POST", path, &token, body).await;
         assert_eq!((status, problem["code"].as_str().unwrap_or_default()), expected, "{path} {body}");
     };
     check(PATH, &with("channel", json!("telegram:bob")), (400, "wrong_family")).await;
@@ -253,34 +249,34 @@ async fn malformed_bridge_messages_are_refused_with_a_code() {
         let path = format!("/api/v1/channels/{family}/messages");
         check(&path, &message("bob", "hi", "m-1"), (400, "wrong_family")).await;
     }
-    assert_eq!(house.send("POST", PATH, &token, &message("bob", "hi", "m-9")).await.0, 202);
+    assert_eq!(app.send("POST", PATH, &token, &message("bob", "hi", "m-9")).await.0, 202);
     check(PATH, &message("bob", "something else", "m-9"), (409, "already_exists")).await;
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_asserting_tokens_post_bridge_messages() {
-    let house = House::start().await;
-    let (status, problem) = house.send("POST", PATH, &house.alice, &message("bob", "hi", "m-1")).await;
+    let app = TestApp::start().await;
+    let (status, problem) = app.send("POST", PATH, &app.alice, &message("bob", "hi", "m-1")).await;
     assert_eq!((status, &problem["code"]), (403, &"scope_missing".into()));
-    let token = house.token("bob", &[Scope::Assert], None).await;
-    assert_eq!(house.send("POST", PATH, &token, &message("bob", "hi", "m-1")).await.0, 403);
-    house.stop().await;
+    let token = app.token("bob", &[Scope::Assert], None).await;
+    assert_eq!(app.send("POST", PATH, &token, &message("bob", "hi", "m-1")).await.0, 403);
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bridge_messages_use_the_settings_of_their_conversation() {
     let webhook = Webhook::start(&[]).await;
-    let (house, token) = house(&webhook.config()).await;
-    let (_, first) = house.send("POST", PATH, &token, &message("bob", "Hello", "m-1")).await;
+    let (app, token) = app(&webhook.config()).await;
+    let (_, first) = app.send("POST", PATH, &token, &message("bob", "Hello", "m-1")).await;
     webhook.posts(1).await;
     let place = format!("/api/v1/conversations/{}", first["conversation"].as_str().unwrap());
     let change = json!({ "session_instructions": "Be brief." });
-    assert_eq!(house.send("PATCH", &place, &house.alice, &change).await.0, 200);
-    house.send("POST", PATH, &token, &message("bob", "Hello again", "m-2")).await;
+    assert_eq!(app.send("PATCH", &place, &app.alice, &change).await.0, 200);
+    app.send("POST", PATH, &token, &message("bob", "Hello again", "m-2")).await;
     webhook.posts(2).await;
-    let (_, prompt) = house.get(&format!("{place}/prompt"), &house.alice).await;
+    let (_, prompt) = app.get(&format!("{place}/prompt"), &app.alice).await;
     let text = prompt["epoch"]["text"].as_str().unwrap();
     assert!(text.contains("## Session Instructions\n\nBe brief."), "{text}");
-    house.stop().await;
+    app.stop().await;
 }

@@ -10,7 +10,7 @@ use foreword_store::location::Location;
 use foreword_testkit::eventually;
 use serde_json::json;
 
-use crate::house::{CONFIG, House};
+use crate::test_app::{CONFIG, TestApp};
 use crate::webhook::{SECRET, Webhook};
 
 /// A new database on the test server; `None` if Postgres tests are skipped.
@@ -30,11 +30,11 @@ fn database() -> Option<Location> {
     Some(Location::new(&url, &PathBuf::from("/")))
 }
 
-async fn node(webhook: &Webhook, location: &Location) -> House {
+async fn node(webhook: &Webhook, location: &Location) -> TestApp {
     let folder = tempfile::tempdir().unwrap();
     let config = format!("{CONFIG}{}", webhook.config());
     std::fs::write(folder.path().join("foreword.yaml"), config).unwrap();
-    House::open(folder, location, &[("BRIDGE_SECRET", SECRET)]).await
+    TestApp::open(folder, location, &[("BRIDGE_SECRET", SECRET)]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

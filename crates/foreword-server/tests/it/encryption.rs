@@ -4,7 +4,7 @@ use foreword_server::server::Server;
 use foreword_store::location::Location;
 use rcgen::CertifiedKey;
 
-use crate::house::{CONFIG, LEASE, parts_with_lease};
+use crate::test_app::{CONFIG, LEASE, parts_with_lease};
 
 const TLS: &str = "server: { tls: { certificate: cert.pem, key: key.pem } }\n";
 

@@ -4,10 +4,10 @@ use foreword_core::api_token::Scope;
 use foreword_store::location::Location;
 use serde_json::{Value, json};
 
-use crate::house::{House, MISSING_KEY};
 use crate::live_page::Page;
 use crate::mcp_http::{call, client};
 use crate::proxy_observe::{MESSAGES, post};
+use crate::test_app::{MISSING_KEY, TestApp};
 use crate::webhook::{SECRET, Webhook};
 
 /// A way for a turn to fail.
@@ -71,7 +71,7 @@ fn kinds() -> Vec<Kind> {
     ]
 }
 
-async fn house(kind: &Kind, webhook: &Webhook) -> House {
+async fn app(kind: &Kind, webhook: &Webhook) -> TestApp {
     let folder = tempfile::tempdir().unwrap();
     let provider = kind.model.split('/').next().unwrap();
     let proxied = if provider == "offline" { "harbour" } else { provider };
@@ -108,30 +108,30 @@ blueprints:
         "name: greet\ndescription: Greets.\nsteps: [{ name: say, prompt: Hello. }]\n",
     );
     let location = Location::file(folder.path().join(".foreword/foreword.db"));
-    House::open(folder, &location, &[("BRIDGE_SECRET", SECRET)]).await
+    TestApp::open(folder, &location, &[("BRIDGE_SECRET", SECRET)]).await
 }
 
 /// The output for a reader.
 type Seen = Vec<(&'static str, String)>;
 
 /// Fails a turn in the token's conversation, and reads all outputs.
-async fn seen_by(house: &House, token: &str) -> Seen {
+async fn seen_by(app: &TestApp, token: &str) -> Seen {
     let mut seen = Seen::new();
-    let (status, made) = house.send("POST", "/api/v1/conversations", token, &json!({})).await;
+    let (status, made) = app.send("POST", "/api/v1/conversations", token, &json!({})).await;
     assert_eq!(status, 201, "{made}");
     let id = made["id"].as_str().unwrap();
     let messages = format!("/api/v1/conversations/{id}/messages");
-    let (_, reply) = house.send("POST", &messages, token, &json!({ "text": "hello" })).await;
+    let (_, reply) = app.send("POST", &messages, token, &json!({ "text": "hello" })).await;
     assert_eq!(reply["outcome"], "failed", "{reply}");
     let turn = reply["turn"].as_str().unwrap().to_owned();
     seen.push(("reply", reply.to_string()));
-    let stream = house.request("POST", &messages, token).header("accept", "text/event-stream");
+    let stream = app.request("POST", &messages, token).header("accept", "text/event-stream");
     let stream = stream.json(&json!({ "text": "hello" })).send().await.unwrap();
     seen.push(("sse", stream.text().await.unwrap()));
-    let mut page = Page::open(house, token).await;
+    let mut page = Page::open(app, token).await;
     let session = page.begin("hello").await;
     seen.push(("socket", json!(page.until("turn_end").await).to_string()));
-    let mut again = Page::open(house, token).await;
+    let mut again = Page::open(app, token).await;
     again.subscribe(&session, 0).await;
     seen.push(("replay", json!(again.until("turn_end").await).to_string()));
     for (way, path) in [
@@ -141,29 +141,28 @@ async fn seen_by(house: &House, token: &str) -> Seen {
         ("events", format!("/api/v1/events?session={id}")),
         ("status", format!("/api/v1/status?conversation={id}")),
     ] {
-        let (status, mut body) = house.get(&path, token).await;
+        let (status, mut body) = app.get(&path, token).await;
         assert_eq!(status, 200, "{way}: {body}");
         // The status lists visible layers in any case.
         body.as_object_mut().and_then(|fields| fields.remove("layers"));
         seen.push((way, body.to_string()));
     }
-    seen.extend(outside_of_turns(house, token).await);
-    seen.extend(by_mcp(house, token, id, &turn).await);
+    seen.extend(outside_of_turns(app, token).await);
+    seen.extend(by_mcp(app, token, id, &turn).await);
     seen
 }
 
-async fn outside_of_turns(house: &House, token: &str) -> Seen {
-    let (_, built) = house.send("POST", "/api/v1/prompts/build", token, &json!({})).await;
+async fn outside_of_turns(app: &TestApp, token: &str) -> Seen {
+    let (_, built) = app.send("POST", "/api/v1/prompts/build", token, &json!({})).await;
     let body = r#"{"model":"quay-7b","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
-    let proxied = post(house, MESSAGES, token, body).send().await.unwrap();
-    let (_, ran) = house.send("POST", "/api/v1/workflows/greet/run", token, &json!({ "wait": true })).await;
+    let proxied = post(app, MESSAGES, token, body).send().await.unwrap();
+    let (_, ran) = app.send("POST", "/api/v1/workflows/greet/run", token, &json!({ "wait": true })).await;
     assert_eq!(ran["outcome"], "failed", "{ran}");
-    let (_, run) =
-        house.get(&format!("/api/v1/workflows/runs/{}", ran["run"].as_str().unwrap()), token).await;
-    let (_, runs) = house.get("/api/v1/workflows/runs", token).await;
-    let (_, staged) = house.send("POST", "/api/v1/inbox", token, &json!({ "body": "hello" })).await;
-    let _ = house.agent.tick().await;
-    let (_, message) = house.get(&format!("/api/v1/inbox/{}", staged["id"].as_str().unwrap()), token).await;
+    let (_, run) = app.get(&format!("/api/v1/workflows/runs/{}", ran["run"].as_str().unwrap()), token).await;
+    let (_, runs) = app.get("/api/v1/workflows/runs", token).await;
+    let (_, staged) = app.send("POST", "/api/v1/inbox", token, &json!({ "body": "hello" })).await;
+    let _ = app.agent.tick().await;
+    let (_, message) = app.get(&format!("/api/v1/inbox/{}", staged["id"].as_str().unwrap()), token).await;
     assert_eq!(message["attempts"], 1, "{message}");
     vec![
         ("build", built.to_string()),
@@ -175,8 +174,8 @@ async fn outside_of_turns(house: &House, token: &str) -> Seen {
     ]
 }
 
-async fn by_mcp(house: &House, token: &str, session: &str, turn: &str) -> Seen {
-    let client = client(house, token).await;
+async fn by_mcp(app: &TestApp, token: &str, session: &str, turn: &str) -> Seen {
+    let client = client(app, token).await;
     let offered = client.list_all_tools().await.unwrap();
     let mut seen = Seen::new();
     for (tool, arguments) in [
@@ -194,8 +193,8 @@ async fn by_mcp(house: &House, token: &str, session: &str, turn: &str) -> Seen {
     seen
 }
 
-fn withheld(kind: &Kind, house: &House, seen: &[(&str, String)]) {
-    let folder = house.folder.path().to_str().unwrap();
+fn withheld(kind: &Kind, app: &TestApp, seen: &[(&str, String)]) {
+    let folder = app.folder.path().to_str().unwrap();
     for (way, text) in seen {
         for forbidden in kind.forbidden.iter().copied().chain([folder]) {
             assert!(!text.contains(forbidden), "{}: `{forbidden}` in {way}: {text}", kind.name);
@@ -213,41 +212,41 @@ fn shows_cause(kind: &Kind, way: &str) -> bool {
 async fn non_owners_see_failures_as_code_and_id() {
     for kind in kinds() {
         let webhook = Webhook::start(&[]).await;
-        let house = house(&kind, &webhook).await;
-        let mallory = house.token("mallory", &[Scope::Chat, Scope::Observe], None).await;
-        let bridge = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+        let app = app(&kind, &webhook).await;
+        let mallory = app.token("mallory", &[Scope::Chat, Scope::Observe], None).await;
+        let bridge = app.token("alice", &[Scope::Chat, Scope::Assert], None).await;
         let message =
             json!({ "channel": "signal:bob", "sender": "bob", "text": "hello", "idempotencyKey": "m-1" });
-        house.send("POST", "/api/v1/channels/signal/messages", &bridge, &message).await;
-        for token in [&house.bob, &mallory] {
-            let seen = seen_by(&house, token).await;
-            withheld(&kind, &house, &seen);
+        app.send("POST", "/api/v1/channels/signal/messages", &bridge, &message).await;
+        for token in [&app.bob, &mallory] {
+            let seen = seen_by(&app, token).await;
+            withheld(&kind, &app, &seen);
             for way in ["reply", "sse", "socket", "replay", "turns", "trace"] {
                 let text = &seen.iter().find(|(found, _)| *found == way).unwrap().1;
                 assert!(text.contains(kind.code), "{}: no `{}` in {way}: {text}", kind.name, kind.code);
             }
         }
         let posted = webhook.posts(1).await[0].1.clone();
-        withheld(&kind, &house, &[("webhook", posted)]);
-        for (way, text) in seen_by(&house, &house.alice.clone()).await {
+        withheld(&kind, &app, &[("webhook", posted)]);
+        for (way, text) in seen_by(&app, &app.alice.clone()).await {
             let is_right = text.contains(kind.cause) || !shows_cause(&kind, way);
             assert!(is_right, "{}: no `{}` in {way}: {text}", kind.name, kind.cause);
         }
-        house.stop().await;
+        app.stop().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn owner_reads_the_cause_in_any_conversation() {
     let kind = &kinds()[0];
-    let house = house(kind, &Webhook::start(&[]).await).await;
-    let mut bob = Page::open(&house, &house.bob).await;
+    let app = app(kind, &Webhook::start(&[]).await).await;
+    let mut bob = Page::open(&app, &app.bob).await;
     let session = bob.begin("hello").await;
     let bobs = json!(bob.until("turn_end").await).to_string();
     assert!(!bobs.contains(kind.cause), "{bobs}");
-    let mut alice = Page::open(&house, &house.alice).await;
+    let mut alice = Page::open(&app, &app.alice).await;
     alice.subscribe(&session, 0).await;
     let items: Vec<Value> = alice.until("turn_end").await;
     assert!(json!(items).to_string().contains(kind.cause), "{items:?}");
-    house.stop().await;
+    app.stop().await;
 }

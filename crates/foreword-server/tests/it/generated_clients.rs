@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
-use crate::house::House;
+use crate::test_app::TestApp;
 
 fn installed() -> PathBuf {
     std::env::var_os("FOREWORD_TEST_GENERATED_CLIENTS")
@@ -27,18 +27,18 @@ async fn run(command: &mut Command) -> String {
 }
 
 /// A server, and a directory with its document.
-async fn described() -> (House, tempfile::TempDir) {
-    let house = House::start().await;
-    let (_, document) = house.get("/openapi.json", &house.alice).await;
+async fn described() -> (TestApp, tempfile::TempDir) {
+    let app = TestApp::start().await;
+    let (_, document) = app.get("/openapi.json", &app.alice).await;
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("openapi.json"), document.to_string()).unwrap();
-    (house, folder)
+    (app, folder)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "scripts/generated-clients.sh installs what it needs"]
 async fn generated_python_client_talks_to_a_server() {
-    let (house, folder) = described().await;
+    let (app, folder) = described().await;
     let bin = installed().join("python/bin");
     run(Command::new(bin.join("openapi-spec-validator")).arg("openapi.json").current_dir(&folder)).await;
     // The generator does not support images.
@@ -54,15 +54,15 @@ async fn generated_python_client_talks_to_a_server() {
     run(generate.env("PATH", path.unwrap())).await;
     let mut client = Command::new(bin.join("python"));
     client.arg(source("python_client.py")).env("PYTHONPATH", folder.path());
-    client.env("BASE_URL", &house.url).env("TOKEN", &house.alice);
+    client.env("BASE_URL", &app.url).env("TOKEN", &app.alice);
     assert_eq!(run(&mut client).await, "plain requests, server-sent events, WebSocket\n");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "scripts/generated-clients.sh installs what it needs"]
 async fn generated_typescript_client_talks_to_a_server() {
-    let (house, folder) = described().await;
+    let (app, folder) = described().await;
     let modules = installed().join("npm/node_modules");
     std::os::unix::fs::symlink(&modules, folder.path().join("node_modules")).unwrap();
     std::fs::write(folder.path().join("package.json"), r#"{"type":"module"}"#).unwrap();
@@ -82,7 +82,7 @@ async fn generated_typescript_client_talks_to_a_server() {
     run(compile.current_dir(&folder)).await;
     let mut client = Command::new("node");
     client.arg("built/client.js").current_dir(&folder);
-    client.env("BASE_URL", &house.url).env("TOKEN", &house.alice);
+    client.env("BASE_URL", &app.url).env("TOKEN", &app.alice);
     assert_eq!(run(&mut client).await, "plain requests, server-sent events, WebSocket\n");
-    house.stop().await;
+    app.stop().await;
 }

@@ -10,18 +10,17 @@ use foreword_testkit::eventually;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::test_app::TestApp;
 
-async fn begun(house: &House, token: &str) -> String {
-    let (status, made) = house.send("POST", "/api/v1/conversations", token, &json!({})).await;
+async fn begun(app: &TestApp, token: &str) -> String {
+    let (status, made) = app.send("POST", "/api/v1/conversations", token, &json!({})).await;
     assert_eq!(status, 201, "{made}");
     format!("/api/v1/conversations/{}", made["id"].as_str().unwrap())
 }
 
 /// Posts a message with its text as the key, and streams the events.
-fn streamed(house: &House, place: &str, token: &str, text: &str) -> RequestBuilder {
-    house
-        .request("POST", &format!("{place}/messages"), token)
+fn streamed(app: &TestApp, place: &str, token: &str, text: &str) -> RequestBuilder {
+    app.request("POST", &format!("{place}/messages"), token)
         .header("accept", "text/event-stream")
         .header("content-type", "application/json")
         .header("idempotency-key", text.replace('\n', " "))
@@ -36,29 +35,29 @@ async fn all(request: RequestBuilder) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn asserted_user_limits_what_a_stream_shows() {
-    let house = House::start().await;
-    let place = begun(&house, &house.bob).await;
+    let app = TestApp::start().await;
+    let place = begun(&app, &app.bob).await;
     let said = json!({ "text": "!say For the owner alone." });
-    assert_eq!(house.send("POST", &format!("{place}/messages"), &house.alice, &said).await.0, 200);
-    let bridge = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
-    let for_bob = || streamed(&house, &place, &bridge, "!say For bob.").header("x-foreword-user", "bob");
+    assert_eq!(app.send("POST", &format!("{place}/messages"), &app.alice, &said).await.0, 200);
+    let bridge = app.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    let for_bob = || streamed(&app, &place, &bridge, "!say For bob.").header("x-foreword-user", "bob");
     assert!(all(for_bob()).await.contains("event: turn_end"));
     // Posted again, the stored events of its turn are streamed.
     let again = all(for_bob()).await;
     assert!(again.contains("event: turn_end") && !again.contains("owner alone"), "{again}");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stream_begins_with_its_message_and_repeats_no_other_turn() {
-    let house = House::start().await;
-    let place = begun(&house, &house.bob).await;
+    let app = TestApp::start().await;
+    let place = begun(&app, &app.bob).await;
     // A response without a stream may arrive before the turn's last events, which would be in the next stream.
     let say = async |text: &str| {
-        assert!(all(streamed(&house, &place, &house.bob, text)).await.contains("event: turn_end"));
+        assert!(all(streamed(&app, &place, &app.bob, text)).await.contains("event: turn_end"));
     };
     say("!say Before.").await;
-    let ours = || streamed(&house, &place, &house.bob, "!say Ours.");
+    let ours = || streamed(&app, &place, &app.bob, "!say Ours.");
     let first = all(ours()).await;
     say("!say After.").await;
     let again = all(ours()).await;
@@ -78,17 +77,17 @@ async fn stream_begins_with_its_message_and_repeats_no_other_turn() {
         assert!(!stream.contains("Before.") && !stream.contains("After."), "{stream}");
         assert_eq!(events.last().unwrap()["type"], "turn_end", "{stream}");
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stream_ends_after_its_events_were_pruned() {
-    let house = House::with("server: { ping_seconds: 1 }\n").await;
-    let place = begun(&house, &house.bob).await;
-    let say = || streamed(&house, &place, &house.bob, "!say Hello.");
+    let app = TestApp::with("server: { ping_seconds: 1 }\n").await;
+    let place = begun(&app, &app.bob).await;
+    let say = || streamed(&app, &place, &app.bob, "!say Hello.");
     assert!(all(say()).await.contains("event: text_delta"));
     let later = Timestamp::from(jiff::Timestamp::now()).plus(Duration::from_secs(1));
-    assert!(house.store.prune_streams(later, 1_000).await.unwrap() > 0);
+    assert!(app.store.prune_streams(later, 1_000).await.unwrap() > 0);
     // The buffer of the first stream is freed shortly after its client has read the end.
     let again = eventually(async || {
         let again = all(say()).await;
@@ -100,26 +99,26 @@ async fn stream_ends_after_its_events_were_pruned() {
     assert_eq!((&end["outcome"], &end["incomplete"]), (&json!("done"), &json!(true)), "{end}");
     assert!(place.ends_with(end["sessionId"].as_str().unwrap()), "{end}");
     assert!(!again.contains("event: text_delta"), "{again}");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_stream_reports_server_shutdown() {
-    let house = House::with("server: { drain_seconds: 1 }\n").await;
-    let place = begun(&house, &house.bob).await;
-    let mut response = streamed(&house, &place, &house.bob, "!say So far.\n!hang").send().await.unwrap();
+    let app = TestApp::with("server: { drain_seconds: 1 }\n").await;
+    let place = begun(&app, &app.bob).await;
+    let mut response = streamed(&app, &place, &app.bob, "!say So far.\n!hang").send().await.unwrap();
     let mut seen = String::new();
     while !seen.contains("event: text_delta") {
         seen += std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap();
     }
-    let stopping = tokio::spawn(house.stop());
+    let stopping = tokio::spawn(app.stop());
     assert!(response.text().await.unwrap().contains("event: status"));
     stopping.await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_token_closes_its_streams() {
-    let house = House::with("server: { ping_seconds: 1, drain_seconds: 1 }\n").await;
+    let app = TestApp::with("server: { ping_seconds: 1, drain_seconds: 1 }\n").await;
     let (credential, now) = (Credential::from_random([7; 32]), Timestamp::from(jiff::Timestamp::now()));
     let new = NewToken {
         id: "tok-short".parse().unwrap(),
@@ -132,14 +131,14 @@ async fn expired_token_closes_its_streams() {
         expires_at: Some(now.plus(Duration::from_secs(3))),
         limits: TokenLimits::default(),
     };
-    house.store.add_token(new).await.unwrap();
-    let place = begun(&house, &house.bob).await;
-    let open = house.request("GET", &format!("{place}/stream"), credential.reveal()).send().await.unwrap();
+    app.store.add_token(new).await.unwrap();
+    let place = begun(&app, &app.bob).await;
+    let open = app.request("GET", &format!("{place}/stream"), credential.reveal()).send().await.unwrap();
     assert_eq!(open.status(), 200);
-    let waiting = streamed(&house, &place, credential.reveal(), "!hang").send().await.unwrap();
+    let waiting = streamed(&app, &place, credential.reveal(), "!hang").send().await.unwrap();
     assert_eq!(waiting.status(), 200);
     // Neither does the client leave nor the turn end.
     assert!(open.text().await.unwrap().contains(": here"));
     assert!(!waiting.text().await.unwrap().contains("event: turn_end"));
-    house.stop().await;
+    app.stop().await;
 }

@@ -4,15 +4,15 @@ use foreword_core::api_token::{Scope, TokenLimits};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Error;
 
-use crate::house::House;
 use crate::live_page::Page;
+use crate::test_app::TestApp;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn page_requests_count_once_and_pings_never() {
-    let house = House::start().await;
+    let app = TestApp::start().await;
     let limits = TokenLimits { requests_per_minute: Some(3), ..TokenLimits::default() };
-    let token = house.limited_token("bob", &[Scope::Chat], limits).await;
-    let mut page = Page::open(&house, &token).await;
+    let token = app.limited_token("bob", &[Scope::Chat], limits).await;
+    let mut page = Page::open(&app, &token).await;
     for _ in 0..5 {
         assert_eq!(page.ask(&json!({ "type": "ping" })).await["type"], "pong");
     }
@@ -24,18 +24,18 @@ async fn page_requests_count_once_and_pings_never() {
     assert_eq!((&refused["type"], &refused["code"]), (&json!("problem"), &json!("too_many_requests")));
     assert_eq!(page.ask(&json!({ "type": "ping" })).await["type"], "pong");
     let bearer = format!("Bearer {token}");
-    match Page::try_open(&house.url, &[("authorization", &bearer)]).await {
+    match Page::try_open(&app.url, &[("authorization", &bearer)]).await {
         Err(Error::Http(response)) => assert_eq!(response.status().as_u16(), 429),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("let in"),
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn overlong_ids_and_keys_are_refused() {
-    let house = House::start().await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let mut page = Page::open(&app, &app.alice).await;
     let (long, longer) = ("ä".repeat(100), "ä".repeat(101));
     assert_eq!(page.ask(&json!({ "type": "ping", "id": long })).await["inReplyTo"], long.as_str());
     let refused = page.ask(&json!({ "type": "ping", "id": longer })).await;
@@ -55,5 +55,5 @@ async fn overlong_ids_and_keys_are_refused() {
     let refused = page.ask(&json!({ "type": "x".repeat(1_000_000) })).await;
     assert_eq!(refused["code"], "bad_message");
     assert!(refused.to_string().len() < 2_000);
-    house.stop().await;
+    app.stop().await;
 }

@@ -6,9 +6,9 @@ use foreword_store::events::{EventFilter, EventPage};
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
 
-use crate::house::House;
 use crate::live_page::Page;
-use crate::proxy_observe::house_before;
+use crate::proxy_observe::app_before;
+use crate::test_app::TestApp;
 
 /// Checks a message against the document: known fields only, all required ones, under the schema of its type.
 fn check(document: &Value, union: &str, message: &Value) {
@@ -36,9 +36,9 @@ fn data(body: &str) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_match_the_document() {
-    let house = House::start().await;
-    let (_, document) = house.get("/openapi.json", &house.alice).await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let (_, document) = app.get("/openapi.json", &app.alice).await;
+    let mut page = Page::open(&app, &app.alice).await;
     let session = page.begin("!tool read_file {\"path\": \"foreword.yaml\"}").await;
     let mut seen = page.until("turn_end").await;
     for request in [
@@ -57,7 +57,7 @@ async fn streams_match_the_document() {
     let expected =
         ["turn_start", "tool_call", "tool_result", "text_delta", "turn_end", "subscribed", "problem", "pong"];
     assert!(expected.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
-    let request = house.request("POST", &format!("/api/v1/conversations/{session}/messages"), &house.alice);
+    let request = app.request("POST", &format!("/api/v1/conversations/{session}/messages"), &app.alice);
     let request = request.header("accept", "text/event-stream").header("content-type", "application/json");
     let body = request.body(r#"{"text":"!say Hello."}"#).send().await.unwrap().text().await.unwrap();
     let events = data(&body);
@@ -66,18 +66,18 @@ async fn streams_match_the_document() {
     for event in &events {
         check(&document, "StreamEvent", event);
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn status_and_error_carry_a_message() {
     let limited = Reply::status(429).header("retry-after", "0");
     let fake = FakeProvider::start([limited.clone(), Reply::status(400).message("no such model")]).unwrap();
-    let house = house_before(&fake, "agents: { claude: { model: anthropic/claude-x } }\n").await;
+    let app = app_before(&fake, "agents: { claude: { model: anthropic/claude-x } }\n").await;
     let (status, made) =
-        house.send("POST", "/api/v1/conversations", &house.alice, &json!({ "agent": "claude" })).await;
+        app.send("POST", "/api/v1/conversations", &app.alice, &json!({ "agent": "claude" })).await;
     assert_eq!(status, 201, "{made}");
-    let mut page = Page::open(&house, &house.alice).await;
+    let mut page = Page::open(&app, &app.alice).await;
     page.send(&json!({ "type": "message", "sessionId": made["id"], "text": "hello" })).await;
     let seen = page.until("turn_end").await;
     let one = |kind: &str| {
@@ -87,13 +87,13 @@ async fn status_and_error_carry_a_message() {
     assert!(message.starts_with("Rate limited. Retrying in "), "{message}");
     assert!(one("error")["message"].as_str().is_some_and(|message| !message.is_empty()));
     assert!(seen.iter().all(|event| event["type"] == "accepted" || event["seq"].is_u64()));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_fields_are_rejected_as_over_http() {
-    let house = House::start().await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let mut page = Page::open(&app, &app.alice).await;
     for request in [
         json!({ "type": "message", "text": "hello", "session_id": "c-1" }),
         json!({ "type": "subscribe", "sessionId": "c-1", "before": 3 }),
@@ -103,25 +103,25 @@ async fn unknown_fields_are_rejected_as_over_http() {
         assert_eq!((&reply["type"], &reply["code"]), (&json!("problem"), &json!("bad_message")), "{request}");
         assert!(reply["detail"].as_str().unwrap().contains("unknown field"), "{reply}");
     }
-    let conversations = house.get("/api/v1/conversations", &house.alice).await.1;
+    let conversations = app.get("/api/v1/conversations", &app.alice).await.1;
     assert_eq!(conversations["items"], json!([]), "nothing was begun");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_and_starts_are_logged_with_their_fields() {
-    let house = House::start().await;
-    let mut page = Page::open(&house, &house.bob).await;
+    let app = TestApp::start().await;
+    let mut page = Page::open(&app, &app.bob).await;
     let session = page.begin("!say Hello.").await;
     page.until("turn_end").await;
-    let house_url = house.url.clone();
+    let house_url = app.url.clone();
     page.socket.close(None).await.unwrap();
     while page.heard().await.is_some() {}
     let logged = async |kind: &str| {
         let filter = EventFilter { event_type: Some(kind.parse().unwrap()), ..EventFilter::default() };
         loop {
-            house.events.flush().await.unwrap();
-            let events = house.store.events(&filter, &EventPage::newest(10)).await.unwrap();
+            app.events.flush().await.unwrap();
+            let events = app.store.events(&filter, &EventPage::newest(10)).await.unwrap();
             if !events.is_empty() {
                 return events.into_iter().rev().map(|stored| stored.event).collect::<Vec<_>>();
             }
@@ -138,5 +138,5 @@ async fn connections_and_starts_are_logged_with_their_fields() {
     assert_eq!(joined.session_id.as_ref().map(|id| id.as_str()), Some(session.as_str()));
     let left = logged("ws_disconnect").await.remove(0);
     assert_eq!((id(&left), &left.metadata.unwrap()["reason"]), (id(opened), &json!("left")));
-    house.stop().await;
+    app.stop().await;
 }

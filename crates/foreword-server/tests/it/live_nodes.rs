@@ -12,11 +12,11 @@ use foreword_store::streams::NewStreamItem;
 use foreword_store::turns::{BeginOutcome, BeginTurn, FinishTurn, TakeMessages};
 use serde_json::{Value, json};
 
-use crate::house::House;
 use crate::live_page::{Page, database, folder, numbers, streamed_text};
+use crate::test_app::TestApp;
 
-async fn node(location: &Location) -> House {
-    House::with_lease(folder(""), location, &[], Duration::from_secs(1)).await
+async fn node(location: &Location) -> TestApp {
+    TestApp::with_lease(folder(""), location, &[], Duration::from_secs(1)).await
 }
 
 /// The events of two turns, as seen by a client.
@@ -66,8 +66,8 @@ async fn turn_is_cancelled_from_another_node() {
 
 /// The agent's last stored message. A client of a server whose agent asks the owner a question: its conversation, and
 /// the answer to send.
-async fn asked(house: &House) -> (Page, impl Fn(&str) -> Value + use<>) {
-    let mut page = Page::open(house, &house.alice).await;
+async fn asked(app: &TestApp) -> (Page, impl Fn(&str) -> Value + use<>) {
+    let mut page = Page::open(app, &app.alice).await;
     // A command's output is untrusted text, so writing needs approval afterwards.
     let session = page.begin("!tool bash {\"command\":\"echo do as I say\"}").await;
     page.until("turn_end").await;
@@ -110,9 +110,9 @@ async fn confirmation_on_the_wrong_node_is_refused() {
     other.stop().await;
 }
 
-async fn answer(house: &House, session: &str) -> String {
+async fn answer(app: &TestApp, session: &str) -> String {
     let id = ConversationId::new(session).unwrap();
-    let messages = house.store.all_messages(&id, MessagePage::newest(1)).await.unwrap();
+    let messages = app.store.all_messages(&id, MessagePage::newest(1)).await.unwrap();
     assert_eq!(messages[0].message.role, Role::Assistant);
     messages[0].message.content.iter().filter_map(ContentBlock::as_text).collect()
 }
@@ -146,11 +146,11 @@ async fn client_misses_no_event_when_a_node_dies() {
 }
 
 /// A conversation whose last turn ended on a node that died before it published the end.
-async fn untold(house: &House) -> &'static str {
+async fn untold(app: &TestApp) -> &'static str {
     let ago = |seconds| Timestamp::from(jiff::Timestamp::now()).minus(Duration::from_secs(seconds));
     let id = ConversationId::new("c-untold").unwrap();
     let new = NewConversation::new(id.clone(), "Ada", "dm", ago(60));
-    house.store.create_conversation(new).await.unwrap();
+    app.store.create_conversation(new).await.unwrap();
     let begin = BeginTurn {
         turn: "t-untold".parse().unwrap(),
         conversation: id.clone(),
@@ -160,21 +160,21 @@ async fn untold(house: &House) -> &'static str {
         lease: Duration::from_secs(30),
         now: ago(60),
     };
-    let BeginOutcome::Begun(begun) = house.store.begin_turn(begin).await.unwrap() else { panic!("busy") };
+    let BeginOutcome::Begun(begun) = app.store.begin_turn(begin).await.unwrap() else { panic!("busy") };
     let finish = FinishTurn { outcome: Outcome::Done, reply: Vec::new(), failure: None, at: ago(50) };
-    house.store.finish_turn(&begun.hold, finish).await.unwrap();
+    app.store.finish_turn(&begun.hold, finish).await.unwrap();
     let item = json!({ "type": "text_delta", "turnId": "t-untold", "text": "Half a" }).to_string();
     let item = NewStreamItem { trust: Trust::Full, item };
-    house.store.append_stream(&id, vec![item], ago(55)).await.unwrap();
+    app.store.append_stream(&id, vec![item], ago(55)).await.unwrap();
     "c-untold"
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_turn_end_is_published_once_by_another_node() {
-    let house = House::start().await;
-    let session = untold(&house).await;
+    let app = TestApp::start().await;
+    let session = untold(&app).await;
     for _ in 0..2 {
-        let mut page = Page::open(&house, &house.alice).await;
+        let mut page = Page::open(&app, &app.alice).await;
         page.subscribe(session, 0).await;
         let items = page.until("turn_end").await;
         assert_eq!(numbers(&items), [1, 2]);
@@ -182,5 +182,5 @@ async fn missing_turn_end_is_published_once_by_another_node() {
         assert_eq!((&end["outcome"], &end["incomplete"]), (&json!("done"), &json!(true)), "{end}");
         assert_eq!(page.ask(&json!({ "type": "ping" })).await["type"], "pong");
     }
-    house.stop().await;
+    app.stop().await;
 }

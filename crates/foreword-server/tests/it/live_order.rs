@@ -1,14 +1,14 @@
 use foreword_core::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use crate::house::House;
 use crate::live_page::{Page, numbers, streamed_text};
+use crate::test_app::TestApp;
 
 const TALK: &str = "!say One moment.\n!tool foreword_status\n!then\n!slow 1ms\n!say All is well, and the ferry leaves at noon.";
 
 /// A turn seen from its start to its end, and on which node.
-async fn seen(house: &House) -> (String, Vec<Value>) {
-    let mut page = Page::open(house, &house.alice).await;
+async fn seen(app: &TestApp) -> (String, Vec<Value>) {
+    let mut page = Page::open(app, &app.alice).await;
     let session = page.begin(TALK).await;
     let items = page.until("turn_end").await;
     (session, items)
@@ -16,8 +16,8 @@ async fn seen(house: &House) -> (String, Vec<Value>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn turn_events_are_ordered_and_numbered_from_one() {
-    let house = House::start().await;
-    let (session, items) = seen(&house).await;
+    let app = TestApp::start().await;
+    let (session, items) = seen(&app).await;
     assert_eq!(numbers(&items), (1..=items.len() as u64).collect::<Vec<_>>());
     assert!(items.iter().all(|item| item["sessionId"] == session.as_str()), "{items:?}");
     let kinds: Vec<&str> = items.iter().map(|item| item["type"].as_str().unwrap()).collect();
@@ -33,14 +33,14 @@ async fn turn_events_are_ordered_and_numbered_from_one() {
     let end = items.last().unwrap();
     assert_eq!((&end["outcome"], &end["turnId"]), (&json!("done"), &items[0]["turnId"]));
     assert!(end["usage"]["cacheWrite"].as_u64().unwrap() > 0 && !end["cost"].is_null(), "{end}");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reconnect_at_any_event_number_gets_the_rest() {
-    let house = House::start().await;
-    let (session, items) = seen(&house).await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let (session, items) = seen(&app).await;
+    let mut page = Page::open(&app, &app.alice).await;
     for after in 0..items.len() {
         page.subscribe(&session, after as u64).await;
         assert_eq!(page.until("turn_end").await, items[after..], "after {after}");
@@ -53,16 +53,16 @@ async fn reconnect_at_any_event_number_gets_the_rest() {
         page.ask(&json!({ "type": "ping", "id": "p-1" })).await,
         json!({ "type": "pong", "inReplyTo": "p-1" })
     );
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn several_pages_on_one_conversation_all_see_everything() {
-    let house = House::start().await;
-    let (session, first) = seen(&house).await;
+    let app = TestApp::start().await;
+    let (session, first) = seen(&app).await;
     let mut pages = Vec::new();
     for _ in 0..3 {
-        let mut page = Page::open(&house, &house.alice).await;
+        let mut page = Page::open(&app, &app.alice).await;
         page.subscribe(&session, 0).await;
         pages.push(page);
     }
@@ -78,39 +78,39 @@ async fn several_pages_on_one_conversation_all_see_everything() {
     assert_eq!(all[0][..first.len()], first);
     assert_eq!(numbers(&all[0]), (1..=all[0].len() as u64).collect::<Vec<_>>());
     assert!(all[1] == all[0] && all[2] == all[0], "{all:?}");
-    house.stop().await;
+    app.stop().await;
 }
 
-async fn restarted(house: House) -> House {
-    let location = house.store.location().clone();
-    let House { server, agent, folder, .. } = house;
+async fn restarted(app: TestApp) -> TestApp {
+    let location = app.store.location().clone();
+    let TestApp { server, agent, folder, .. } = app;
     server.unwrap().shut_down().await;
     agent.shut_down().await;
-    House::open(folder, &location, &[]).await
+    TestApp::open(folder, &location, &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers_continue_after_a_restart() {
-    let house = House::start().await;
-    let (session, items) = seen(&house).await;
-    let house = restarted(house).await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let (session, items) = seen(&app).await;
+    let app = restarted(app).await;
+    let mut page = Page::open(&app, &app.alice).await;
     page.subscribe(&session, 2).await;
     assert_eq!(page.until("turn_end").await, items[2..]);
     page.send(&json!({ "type": "message", "sessionId": session, "text": "!say Again." })).await;
     let more = page.until("turn_end").await;
     assert_eq!(numbers(&more)[0], items.len() as u64 + 1);
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn late_reconnect_reports_missed_events() {
-    let house = House::start().await;
-    let (session, items) = seen(&house).await;
-    let house = restarted(house).await;
+    let app = TestApp::start().await;
+    let (session, items) = seen(&app).await;
+    let app = restarted(app).await;
     let later = Timestamp::from(jiff::Timestamp::now()).plus(std::time::Duration::from_secs(1));
-    assert_eq!(house.store.prune_streams(later, 1_000).await.unwrap(), items.len() as u64);
-    let mut page = Page::open(&house, &house.alice).await;
+    assert_eq!(app.store.prune_streams(later, 1_000).await.unwrap(), items.len() as u64);
+    let mut page = Page::open(&app, &app.alice).await;
     page.subscribe(&session, 2).await;
     let href = format!("/api/v1/conversations/{session}/messages");
     let catch_up = json!({ "by": "messages", "href": href });
@@ -120,34 +120,34 @@ async fn late_reconnect_reports_missed_events() {
     page.send(&json!({ "type": "message", "sessionId": session, "text": "!say Again." })).await;
     let more = page.until("turn_end").await;
     assert_eq!(numbers(&more)[0], items.len() as u64 + 1);
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn same_key_is_answered_once_in_its_conversation() {
-    let house = House::start().await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let mut page = Page::open(&app, &app.alice).await;
     let say = json!({ "type": "message", "text": "!say Once.", "key": "k-1" });
     let one = page.ask(&say).await;
     page.until("turn_end").await;
     let other = page.ask(&say).await;
     assert_eq!((&one["sessionId"], &one["messageId"]), (&other["sessionId"], &other["messageId"]));
     assert_eq!((&one["before"], &other["before"]), (&json!(false), &json!(true)));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_turn_ends_and_keeps_its_text() {
-    let house = House::start().await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let mut page = Page::open(&app, &app.alice).await;
     let session = page.begin("!say So far.\n!hang").await;
     page.until("text_delta").await;
-    let mut other = Page::open(&house, &house.alice).await;
+    let mut other = Page::open(&app, &app.alice).await;
     let reply = other.ask(&json!({ "type": "cancel", "sessionId": session })).await;
     assert_eq!(reply["type"], "cancelling");
     let rest = page.until("turn_end").await;
     assert_eq!(rest.last().unwrap()["outcome"], "cancelled");
-    house.stop().await;
+    app.stop().await;
 }
 
 /// The events of a stream, in order.
@@ -164,11 +164,11 @@ fn events(body: &str) -> Vec<(u64, String, Value)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stream_is_available_as_server_sent_events() {
-    let house = House::start().await;
-    let (session, items) = seen(&house).await;
+    let app = TestApp::start().await;
+    let (session, items) = seen(&app).await;
     let path = format!("/api/v1/conversations/{session}/stream?after=1");
     for (header, from) in [(None, 1), (Some("3"), 3)] {
-        let mut request = house.request("GET", &path, &house.alice);
+        let mut request = app.request("GET", &path, &app.alice);
         if let Some(header) = header {
             request = request.header("last-event-id", header);
         }
@@ -186,15 +186,15 @@ async fn stream_is_available_as_server_sent_events() {
         }
     }
     let (status, problem) =
-        house.get(&format!("/api/v1/conversations/{session}/stream?after=999"), &house.alice).await;
+        app.get(&format!("/api/v1/conversations/{session}/stream?after=999"), &app.alice).await;
     assert_eq!((status, &problem["code"]), (400, &json!("after_too_high")));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unreadable_message_is_refused_and_the_socket_stays_open() {
-    let house = House::start().await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let mut page = Page::open(&app, &app.alice).await;
     for (bad, code) in [
         (json!("hello"), "bad_message"),
         (json!({ "type": "dance" }), "bad_message"),
@@ -208,5 +208,5 @@ async fn unreadable_message_is_refused_and_the_socket_stays_open() {
         assert_eq!((&reply["type"], &reply["code"]), (&json!("problem"), &json!(code)), "{bad}");
     }
     assert_eq!(page.ask(&json!({ "type": "ping" })).await["type"], "pong");
-    house.stop().await;
+    app.stop().await;
 }

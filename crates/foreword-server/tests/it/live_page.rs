@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use crate::house::{CONFIG, House};
+use crate::test_app::{CONFIG, TestApp};
 
 /// The timeout of every wait.
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -20,8 +20,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(crate) async fn open(house: &House, token: &str) -> Self {
-        Self::try_open(&house.url, &[("authorization", &format!("Bearer {token}"))]).await.unwrap()
+    pub(crate) async fn open(app: &TestApp, token: &str) -> Self {
+        Self::try_open(&app.url, &[("authorization", &format!("Bearer {token}"))]).await.unwrap()
     }
 
     pub(crate) async fn try_open(url: &str, headers: &[(&'static str, &str)]) -> Result<Self, Error> {

@@ -9,8 +9,8 @@ use tokio_tungstenite::{MaybeTlsStream, client_async};
 
 use futures_util::StreamExt as _;
 
-use crate::house::House;
 use crate::live_page::{Page, numbers, streamed_text};
+use crate::test_app::TestApp;
 
 /// More text than the buffers of a connection hold.
 fn long() -> String {
@@ -19,23 +19,23 @@ fn long() -> String {
 }
 
 /// A client with a tiny receive buffer.
-async fn narrow(house: &House) -> Page {
-    let address = house.url.strip_prefix("http://").unwrap();
+async fn narrow(app: &TestApp) -> Page {
+    let address = app.url.strip_prefix("http://").unwrap();
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
     let stream = socket.connect(address.parse().unwrap()).await.unwrap();
     let mut request = format!("ws://{address}/ws").into_client_request().unwrap();
-    request.headers_mut().insert("authorization", format!("Bearer {}", house.alice).parse().unwrap());
+    request.headers_mut().insert("authorization", format!("Bearer {}", app.alice).parse().unwrap());
     Page { socket: client_async(request, MaybeTlsStream::Plain(stream)).await.unwrap().0 }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_reader_delays_no_turn_and_learns_of_missed_events() {
-    let house = House::start().await;
-    let mut quick = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let mut quick = Page::open(&app, &app.alice).await;
     let session = quick.begin("!say First.").await;
     quick.until("turn_end").await;
-    let mut slow = narrow(&house).await;
+    let mut slow = narrow(&app).await;
     slow.subscribe(&session, 0).await;
     slow.until("turn_end").await;
     let long = json!({ "type": "message", "sessionId": session, "text": long() });
@@ -48,14 +48,14 @@ async fn slow_reader_delays_no_turn_and_learns_of_missed_events() {
     let missed: Vec<&Value> = items.iter().filter(|item| item["type"] == "missed").collect();
     assert!(missed.iter().all(|missed| missed["catchUp"] == json!({ "by": "replay" })), "{missed:?}");
     assert!(!missed.is_empty(), "it kept up: the test is too small for this machine");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_client_is_disconnected_and_active_one_stays() {
-    let house = House::with("server: { ping_seconds: 1 }\n").await;
-    let mut there = Page::open(&house, &house.alice).await;
-    let gone = Page::open(&house, &house.bob).await;
+    let app = TestApp::with("server: { ping_seconds: 1 }\n").await;
+    let mut there = Page::open(&app, &app.alice).await;
+    let gone = Page::open(&app, &app.bob).await;
     let reading = tokio::spawn(async move {
         let mut pings = 0;
         // A client that reads answers pings.
@@ -69,17 +69,17 @@ async fn silent_client_is_disconnected_and_active_one_stays() {
     });
     let mut there = reading.await.unwrap();
     assert_eq!(there.ask(&json!({ "type": "ping" })).await["type"], "pong");
-    let reasons = reasons(&house).await;
+    let reasons = reasons(&app).await;
     assert_eq!(reasons, ["bob: silent"]);
     drop(gone);
-    house.stop().await;
+    app.stop().await;
 }
 
 /// The reasons of disconnects.
-async fn reasons(house: &House) -> Vec<String> {
-    house.events.flush().await.unwrap();
+async fn reasons(app: &TestApp) -> Vec<String> {
+    app.events.flush().await.unwrap();
     let filter = EventFilter { event_type: Some("ws_disconnect".parse().unwrap()), ..EventFilter::default() };
-    let events = house.store.events(&filter, &EventPage::newest(100)).await.unwrap();
+    let events = app.store.events(&filter, &EventPage::newest(100)).await.unwrap();
     let reason_of = |event: &foreword_core::event::Event| {
         let reason = event.metadata.as_ref().unwrap()["reason"].as_str().unwrap().to_owned();
         format!("{}: {reason}", event.user_id.as_deref().unwrap())
@@ -89,32 +89,32 @@ async fn reasons(house: &House) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn client_that_never_reads_is_disconnected() {
-    let house = House::with("server: { ping_seconds: 1 }\n").await;
-    let mut quick = Page::open(&house, &house.alice).await;
+    let app = TestApp::with("server: { ping_seconds: 1 }\n").await;
+    let mut quick = Page::open(&app, &app.alice).await;
     let session = quick.begin("!say First.").await;
     quick.until("turn_end").await;
-    let mut never = narrow(&house).await;
+    let mut never = narrow(&app).await;
     never.subscribe(&session, 0).await;
     quick.send(&json!({ "type": "message", "sessionId": session, "text": long() })).await;
     quick.until("turn_end").await;
     eventually(async || {
         let _ = quick.ask(&json!({ "type": "ping" })).await;
-        let reasons = reasons(&house).await;
+        let reasons = reasons(&app).await;
         if reasons == ["alice: silent"] { Ok(()) } else { Err(reasons) }
     })
     .await;
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stopping_server_notifies_clients_and_closes() {
-    let house = House::start().await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let mut page = Page::open(&app, &app.alice).await;
     let session = page.begin("!say Hello.").await;
     page.until("turn_end").await;
     let path = format!("/api/v1/conversations/{session}/stream");
-    let events = house.request("GET", &path, &house.alice).send().await.unwrap();
-    let stopping = tokio::spawn(house.stop());
+    let events = app.request("GET", &path, &app.alice).send().await.unwrap();
+    let stopping = tokio::spawn(app.stop());
     let status = page.next().await;
     assert_eq!((&status["type"], status["seq"].is_null()), (&json!("status"), true));
     match page.socket.next().await {
@@ -134,12 +134,12 @@ fn memory() -> u64 {
 }
 
 /// A client that uses no memory of its own, and its connection.
-async fn bare(house: &House, session: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(house.url.strip_prefix("http://").unwrap()).await.unwrap();
+async fn bare(app: &TestApp, session: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(app.url.strip_prefix("http://").unwrap()).await.unwrap();
     let head = format!(
         "GET /ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
          sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nauthorization: Bearer {}\r\n\r\n",
-        house.alice
+        app.alice
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     let said = json!({ "type": "subscribe", "sessionId": session }).to_string();
@@ -157,18 +157,18 @@ async fn bare(house: &House, session: &str) -> TcpStream {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn thousand_idle_clients_need_under_forty_megabytes() {
-    let house = House::start().await;
-    let mut page = Page::open(&house, &house.alice).await;
+    let app = TestApp::start().await;
+    let mut page = Page::open(&app, &app.alice).await;
     let session = page.begin("!say Hello.").await;
     page.until("turn_end").await;
-    let mut clients = vec![bare(&house, &session).await];
+    let mut clients = vec![bare(&app, &session).await];
     let before = memory();
     for _ in 0..1_000 {
-        clients.push(bare(&house, &session).await);
+        clients.push(bare(&app, &session).await);
     }
     let grown = memory().saturating_sub(before);
     println!("{grown} kB for 1,000 clients");
     assert!(grown < 40_000, "{grown} kB");
     drop((clients, page));
-    house.stop().await;
+    app.stop().await;
 }

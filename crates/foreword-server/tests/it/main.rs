@@ -47,8 +47,6 @@ mod generated_clients;
 #[cfg(test)]
 mod hostile_clients;
 #[cfg(test)]
-mod house;
-#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod live_answers;
@@ -96,5 +94,7 @@ mod proxy_secrets;
 mod sdk_clients;
 #[cfg(test)]
 mod startup;
+#[cfg(test)]
+mod test_app;
 #[cfg(test)]
 mod webhook;

@@ -9,8 +9,8 @@ use foreword_core::timestamp::Timestamp;
 use foreword_testkit::{FakeProvider, Reply, Script, until};
 use serde_json::json;
 
-use crate::house::{CONFIG, House, LEASE, parts_with_lease, read};
-use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
+use crate::proxy_observe::{COMPLETIONS, MESSAGES, app_before, post};
+use crate::test_app::{CONFIG, LEASE, TestApp, parts_with_lease, read};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn server_is_ready_from_recovery_until_stop() {
@@ -40,18 +40,18 @@ async fn server_is_ready_from_recovery_until_stop() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stopping_server_refuses_requests_until_its_turns_end() {
-    let house = House::start().await;
-    let (_, made) = house.send("POST", "/api/v1/conversations", &house.alice, &json!({})).await;
+    let app = TestApp::start().await;
+    let (_, made) = app.send("POST", "/api/v1/conversations", &app.alice, &json!({})).await;
     let say = format!("/api/v1/conversations/{}/messages?wait=false", made["id"].as_str().unwrap());
     let endless = json!({ "text": "!hang" });
-    assert_eq!(house.send("POST", &say, &house.alice, &endless).await.0, 202);
-    let (url, agent) = (house.url.clone(), house.agent.clone());
+    assert_eq!(app.send("POST", &say, &app.alice, &endless).await.0, 202);
+    let (url, agent) = (app.url.clone(), app.agent.clone());
     // Each on its own connection.
     let ask = async |path: &str| {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         Some(read(client.get(format!("{url}{path}")).send().await.ok()?).await)
     };
-    let stopping = tokio::spawn(house.stop());
+    let stopping = tokio::spawn(app.stop());
     until("it is stopping", async || ask("/readyz").await.unwrap().0 == 503).await;
     for path in ["/readyz", "/api/v1/status"] {
         let (status, problem) = ask(path).await.unwrap();
@@ -72,10 +72,10 @@ async fn stopping_server_refuses_requests_until_its_turns_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_counted_by_route_not_path() {
-    let house = House::start().await;
-    house.get("/nothing/secret-of-alice", &house.alice).await;
-    house.get("/metrics", &house.alice).await;
-    let text = house.get("/metrics", &house.alice).await.1;
+    let app = TestApp::start().await;
+    app.get("/nothing/secret-of-alice", &app.alice).await;
+    app.get("/metrics", &app.alice).await;
+    let text = app.get("/metrics", &app.alice).await.1;
     let text = text.as_str().unwrap();
     for line in [
         "foreword_http_requests_total{route=\"/metrics\",method=\"GET\",status=\"2xx\"} 1\n",
@@ -87,23 +87,22 @@ async fn requests_are_counted_by_route_not_path() {
         assert!(text.contains(line), "{line} in\n{text}");
     }
     assert!(!text.contains("secret-of-alice") && !text.contains("alice"), "{text}");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn proxy_responses_are_counted_whoever_answers() {
     let fake = FakeProvider::start(Script::from([Reply::text("hi"), Reply::status(429)])).unwrap();
-    let house = house_before(&fake, "proxy: { max_retries: 0 }\n").await;
+    let app = app_before(&fake, "proxy: { max_retries: 0 }\n").await;
     let body = r#"{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}"#;
-    let ask = async |path: &str, token: &str| {
-        post(&house, path, token, body).send().await.unwrap().status().as_u16()
-    };
-    assert_eq!(ask(MESSAGES, &house.alice).await, 200);
-    assert_eq!(ask(MESSAGES, &house.alice).await, 429);
+    let ask =
+        async |path: &str, token: &str| post(&app, path, token, body).send().await.unwrap().status().as_u16();
+    assert_eq!(ask(MESSAGES, &app.alice).await, 200);
+    assert_eq!(ask(MESSAGES, &app.alice).await, 429);
     assert_eq!(ask(MESSAGES, "fwd_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa").await, 401);
     drop(fake);
-    assert_eq!(ask(COMPLETIONS, &house.alice).await, 502);
-    let text = house.get("/metrics", &house.alice).await.1;
+    assert_eq!(ask(COMPLETIONS, &app.alice).await, 502);
+    let text = app.get("/metrics", &app.alice).await.1;
     let counted: Vec<&str> = text
         .as_str()
         .unwrap()
@@ -117,32 +116,32 @@ async fn proxy_responses_are_counted_whoever_answers() {
         r#"foreword_proxy_requests_total{dialect="openai",mode="observe",status="5xx"} 1"#,
     ];
     assert_eq!(counted, expected);
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unavailable_store_makes_the_server_unready() {
-    let house = House::start().await;
-    assert_eq!(house.get("/readyz", "").await.0, 200);
-    house.store.clone().close().await.unwrap();
-    let (status, problem) = house.get("/readyz", "").await;
+    let app = TestApp::start().await;
+    assert_eq!(app.get("/readyz", "").await.0, 200);
+    app.store.clone().close().await.unwrap();
+    let (status, problem) = app.get("/readyz", "").await;
     assert_eq!((status, &problem["code"]), (503, &"store_unavailable".into()), "{problem}");
-    assert_eq!(house.get("/healthz", "").await.0, 200, "nobody is to restart it for that");
-    house.stop().await;
+    assert_eq!(app.get("/healthz", "").await.0, 200, "nobody is to restart it for that");
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn server_with_a_blocked_event_queue_is_not_ready() {
-    let house = House::start().await;
+    let app = TestApp::start().await;
     // The writer blocks the event queue.
-    let path = house.folder.path().join(".foreword/foreword.db");
+    let path = app.folder.path().join(".foreword/foreword.db");
     let lock = rusqlite::Connection::open(path).unwrap();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     let event = || Event::new(EventType::ApiCall, Timestamp::from_micros(1_800_000_000_000_000));
     let mut lines = (0, String::new());
     for _ in 0..100 {
-        (0..1_000).for_each(|_| house.events.record(event()));
-        let (status, problem) = house.get("/readyz", "").await;
+        (0..1_000).for_each(|_| app.events.record(event()));
+        let (status, problem) = app.get("/readyz", "").await;
         lines = (status, problem["code"].as_str().unwrap_or_default().to_owned());
         // Before the queue is full, the write probe has to wait.
         if lines.1 == "events_full" {
@@ -151,14 +150,14 @@ async fn server_with_a_blocked_event_queue_is_not_ready() {
     }
     assert_eq!(lines, (503, "events_full".to_owned()));
     lock.execute_batch("ROLLBACK").unwrap();
-    until("it is ready again", async || house.get("/readyz", "").await.0 == 200).await;
-    house.stop().await;
+    until("it is ready again", async || app.get("/readyz", "").await.0 == 200).await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_match_their_documentation() {
-    let house = House::start().await;
-    let text = house.get("/metrics", &house.alice).await.1;
+    let app = TestApp::start().await;
+    let text = app.get("/metrics", &app.alice).await.1;
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/");
     let page = |name: &str| std::fs::read_to_string(format!("{root}{name}")).unwrap();
     let (own, all) = (page("operations.md"), page("operations.md") + &page("telemetry.md"));
@@ -172,16 +171,16 @@ async fn metrics_match_their_documentation() {
     for name in explained {
         assert!(names.contains(&format!("foreword_{name}").as_str()), "{name} is not counted");
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_require_observe_scope_and_ownership() {
-    let house = House::start().await;
-    let token = house.token("alice", &[Scope::Chat], None).await;
-    for (token, code) in [(&token, "scope_missing"), (&house.bob, "owner_only")] {
-        let (status, problem) = house.get("/metrics", token).await;
+    let app = TestApp::start().await;
+    let token = app.token("alice", &[Scope::Chat], None).await;
+    for (token, code) in [(&token, "scope_missing"), (&app.bob, "owner_only")] {
+        let (status, problem) = app.get("/metrics", token).await;
         assert_eq!((status, &problem["code"]), (403, &code.into()));
     }
-    house.stop().await;
+    app.stop().await;
 }

@@ -3,7 +3,7 @@
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
 
-use crate::proxy_observe::{MESSAGES, house_before, post};
+use crate::proxy_observe::{MESSAGES, app_before, post};
 
 const BILLING: &str = "x-anthropic-billing-header: cc_version=2.1.0; cc_entrypoint=cli;";
 
@@ -30,16 +30,16 @@ fn claude_code() -> Value {
 async fn claude_code_billing_block_stays_first() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     for (mode, theirs) in [("prepend", 3), ("replace", 1)] {
-        let house = house_before(&fake, &format!("proxy: {{ mode: {mode} }}\n")).await;
-        std::fs::write(house.folder.path().join("SOUL.md"), "You are Ada, and always kind. ".repeat(800))
+        let app = app_before(&fake, &format!("proxy: {{ mode: {mode} }}\n")).await;
+        std::fs::write(app.folder.path().join("SOUL.md"), "You are Ada, and always kind. ".repeat(800))
             .unwrap();
         std::fs::write(
-            house.folder.path().join("AGENTS.md"),
+            app.folder.path().join("AGENTS.md"),
             "Always answer in a whole sentence. ".repeat(400),
         )
         .unwrap();
-        house.workspace.refresh();
-        let response = post(&house, MESSAGES, &house.bob, claude_code().to_string()).send().await.unwrap();
+        app.workspace.refresh();
+        let response = post(&app, MESSAGES, &app.bob, claude_code().to_string()).send().await.unwrap();
         assert_eq!(response.status(), 200);
         let received = fake.requests().pop().unwrap();
         let (request, text) = (received.json(), received.text());
@@ -49,15 +49,15 @@ async fn claude_code_billing_block_stays_first() {
         assert!(marks > theirs && marks <= 4, "{mode}: {marks}");
         assert_eq!(request["messages"], claude_code()["messages"], "{mode}: signed thoughts are not touched");
         assert_eq!(text.contains("You are Claude Code."), mode == "prepend");
-        house.stop().await;
+        app.stop().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn beta_headers_and_queries_pass_in_injecting_modes() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = house_before(&fake, "proxy: { mode: prepend }\n").await;
-    let request = post(&house, "/anthropic/v1/messages?beta=true", &house.bob, claude_code().to_string())
+    let app = app_before(&fake, "proxy: { mode: prepend }\n").await;
+    let request = post(&app, "/anthropic/v1/messages?beta=true", &app.bob, claude_code().to_string())
         .header("anthropic-beta", "claude-code-20250219,interleaved-thinking-2025-05-14")
         .header("user-agent", "claude-cli/2.1.0 (external, cli)")
         .header("x-app", "cli");
@@ -71,5 +71,5 @@ async fn beta_headers_and_queries_pass_in_injecting_modes() {
     assert_eq!(received.header("user-agent"), Some("claude-cli/2.1.0 (external, cli)"));
     assert_eq!(received.header("x-app"), Some("cli"));
     assert_eq!(received.header("content-length"), Some(received.body.len().to_string().as_str()));
-    house.stop().await;
+    app.stop().await;
 }

@@ -3,27 +3,27 @@ use foreword_store::conversations::ConversationPage;
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
 
-use crate::house::{House, read};
-use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
+use crate::proxy_observe::{COMPLETIONS, MESSAGES, app_before, post};
+use crate::test_app::{TestApp, read};
 
 const REQUEST: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":9,"x_odd":1.50,"system":"You are Claude Code.","messages":[{"role":"user","content":"hi"}]}"#;
 const CHAT: &str = r#"{"model":"gpt-5","x_odd":1.50,"messages":[{"role":"developer","content":"Be brief."},{"role":"user","content":"hi"}]}"#;
 
 /// A server with a prompt for everyone, and a part for bob only.
-async fn furnished(fake: &FakeProvider, more: &str) -> House {
-    let house = house_before(fake, more).await;
-    std::fs::write(house.folder.path().join("SOUL.md"), "You are Ada, and kind.").unwrap();
-    std::fs::create_dir_all(house.folder.path().join("users/bob")).unwrap();
-    std::fs::write(house.folder.path().join("users/bob/USER.md"), "Bob likes tea.").unwrap();
-    house.workspace.refresh();
-    house
+async fn furnished(fake: &FakeProvider, more: &str) -> TestApp {
+    let app = app_before(fake, more).await;
+    std::fs::write(app.folder.path().join("SOUL.md"), "You are Ada, and kind.").unwrap();
+    std::fs::create_dir_all(app.folder.path().join("users/bob")).unwrap();
+    std::fs::write(app.folder.path().join("users/bob/USER.md"), "Bob likes tea.").unwrap();
+    app.workspace.refresh();
+    app
 }
 
-async fn ask(house: &House, path: &str, token: &str, headers: &[(&str, &str)]) -> (u16, Value) {
+async fn ask(app: &TestApp, path: &str, token: &str, headers: &[(&str, &str)]) -> (u16, Value) {
     let body = if path == MESSAGES { REQUEST } else { CHAT };
     let request = headers
         .iter()
-        .fold(post(house, path, token, body), |request, (name, value)| request.header(*name, *value));
+        .fold(post(app, path, token, body), |request, (name, value)| request.header(*name, *value));
     read(request.send().await.unwrap()).await
 }
 
@@ -34,8 +34,8 @@ fn texts(system: &Value) -> Vec<&str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_prompt_precedes_the_clients_and_nothing_else_changes() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
-    assert_eq!(ask(&house, MESSAGES, &house.bob, &[]).await.0, 200);
+    let app = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    assert_eq!(ask(&app, MESSAGES, &app.bob, &[]).await.0, 200);
     let received = fake.requests().pop().unwrap();
     let system = received.json()["system"].clone();
     let texts = texts(&system);
@@ -49,40 +49,40 @@ async fn agent_prompt_precedes_the_clients_and_nothing_else_changes() {
     let text = received.text();
     let (before, behind) = REQUEST.split_once(r#""You are Claude Code.""#).unwrap();
     assert!(text.starts_with(before) && text.ends_with(behind), "{text}");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_prompt_replaces_the_clients() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = furnished(&fake, "").await;
-    let token = house.token("bob", &[Scope::Chat], Some(ProxyMode::Replace)).await;
-    assert_eq!(ask(&house, MESSAGES, &token, &[]).await.0, 200);
+    let app = furnished(&fake, "").await;
+    let token = app.token("bob", &[Scope::Chat], Some(ProxyMode::Replace)).await;
+    assert_eq!(ask(&app, MESSAGES, &token, &[]).await.0, 200);
     let received = fake.requests().pop().unwrap();
     let text = received.text();
     assert!(text.contains("You are Ada, and kind.") && !text.contains("Claude Code"), "{text}");
-    assert_eq!(ask(&house, COMPLETIONS, &token, &[]).await.0, 200);
+    assert_eq!(ask(&app, COMPLETIONS, &token, &[]).await.0, 200);
     let messages = fake.requests().pop().unwrap().json()["messages"].clone();
     assert_eq!(messages[0]["role"], "developer");
     assert!(messages[0]["content"].as_str().unwrap().contains("You are Ada, and kind."));
     assert_eq!(messages[1], json!({ "role": "user", "content": "hi" }));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn conversation_keeps_its_exact_prompt() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let app = furnished(&fake, "proxy: { mode: prepend }\n").await;
     let named = [("x-foreword-conversation", "c-kept")];
     for path in [MESSAGES, COMPLETIONS] {
-        assert_eq!(ask(&house, path, &house.alice, &named).await.0, 200);
+        assert_eq!(ask(&app, path, &app.alice, &named).await.0, 200);
         let first = fake.requests().pop().unwrap().text();
-        std::fs::write(house.folder.path().join("SOUL.md"), format!("Another soul, after {path}.")).unwrap();
-        house.workspace.refresh();
-        assert_eq!(ask(&house, path, &house.alice, &named).await.0, 200);
+        std::fs::write(app.folder.path().join("SOUL.md"), format!("Another soul, after {path}.")).unwrap();
+        app.workspace.refresh();
+        assert_eq!(ask(&app, path, &app.alice, &named).await.0, 200);
         assert_eq!(fake.requests().pop().unwrap().text(), first, "{path}");
     }
-    let response = post(&house, MESSAGES, &house.alice, REQUEST)
+    let response = post(&app, MESSAGES, &app.alice, REQUEST)
         .header("x-foreword-conversation", "c-new")
         .send()
         .await
@@ -90,22 +90,22 @@ async fn conversation_keeps_its_exact_prompt() {
     let assigned = response.headers()["x-foreword-conversation"].to_str().unwrap();
     assert!(assigned.starts_with("proxy:tok-") && assigned.ends_with(":c-new"), "{assigned}");
     assert!(fake.requests().pop().unwrap().text().contains("Another soul"));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn injected_prompt_depends_on_trust() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
-    let asserting = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    let app = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let asserting = app.token("alice", &[Scope::Chat, Scope::Assert], None).await;
     let text = async |token: &str, headers: &[(&str, &str)]| {
-        let (status, answer) = ask(&house, MESSAGES, token, headers).await;
+        let (status, answer) = ask(&app, MESSAGES, token, headers).await;
         assert_eq!(status, 200, "{answer}");
         fake.requests().pop().unwrap().text()
     };
     let bobs = "Bob likes tea.";
-    assert!(text(&house.bob, &[]).await.contains(bobs));
-    assert!(!text(&house.carol, &[]).await.contains(bobs));
+    assert!(text(&app.bob, &[]).await.contains(bobs));
+    assert!(!text(&app.carol, &[]).await.contains(bobs));
     assert!(text(&asserting, &[("x-foreword-user", "bob")]).await.contains(bobs));
     assert!(!text(&asserting, &[("x-foreword-user", "nobody")]).await.contains(bobs));
     let group = [("x-foreword-user", "bob"), ("x-foreword-situation", "group")];
@@ -115,16 +115,16 @@ async fn injected_prompt_depends_on_trust() {
     let named = ("x-foreword-conversation", "c-shared");
     assert!(text(&asserting, &[high, named]).await.contains(bobs));
     assert!(!text(&asserting, &[low, named]).await.contains(bobs));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn users_of_one_token_have_separate_conversations() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
-    let asserting = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    let app = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let asserting = app.token("alice", &[Scope::Chat, Scope::Assert], None).await;
     let joined = async |headers: &[(&str, &str)]| {
-        let request = post(&house, MESSAGES, &asserting, REQUEST);
+        let request = post(&app, MESSAGES, &asserting, REQUEST);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), 200);
@@ -142,34 +142,34 @@ async fn users_of_one_token_have_separate_conversations() {
     all.dedup();
     assert_eq!(all.len(), 6, "{all:?}");
     assert_eq!(joined(&[]).await, joined(&[("x-foreword-user", "alice")]).await, "alice is who she is");
-    let of_bob = house.store.conversations(ConversationPage::first(10).of_user("bob")).await.unwrap();
+    let of_bob = app.store.conversations(ConversationPage::first(10).of_user("bob")).await.unwrap();
     assert_eq!(of_bob.len(), 3, "{of_bob:?}");
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pruned_conversation_is_proxied_again() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let app = furnished(&fake, "proxy: { mode: prepend }\n").await;
     let named = [("x-foreword-conversation", "c-again")];
-    assert_eq!(ask(&house, MESSAGES, &house.bob, &named).await.0, 200);
-    house.store.prune_proxied("2999-01-01T00:00:00Z".parse().unwrap()).await.unwrap();
-    std::fs::write(house.folder.path().join("SOUL.md"), "You are another.").unwrap();
-    house.workspace.refresh();
-    assert_eq!(ask(&house, MESSAGES, &house.bob, &named).await.0, 200);
-    let made = house.store.conversations(ConversationPage::first(10)).await.unwrap();
+    assert_eq!(ask(&app, MESSAGES, &app.bob, &named).await.0, 200);
+    app.store.prune_proxied("2999-01-01T00:00:00Z".parse().unwrap()).await.unwrap();
+    std::fs::write(app.folder.path().join("SOUL.md"), "You are another.").unwrap();
+    app.workspace.refresh();
+    assert_eq!(ask(&app, MESSAGES, &app.bob, &named).await.0, 200);
+    let made = app.store.conversations(ConversationPage::first(10)).await.unwrap();
     let made: Vec<&str> = made.iter().map(|made| &*made.situation).collect();
     assert_eq!(made, ["proxy"]);
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_requests_fail_closed() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
-    let asserting = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    let app = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let asserting = app.token("alice", &[Scope::Chat, Scope::Assert], None).await;
     let check = async |headers: &[(&str, &str)], status: u16| {
-        let (found, error) = ask(&house, MESSAGES, &asserting, headers).await;
+        let (found, error) = ask(&app, MESSAGES, &asserting, headers).await;
         assert_eq!((found, &error["type"]), (status, &json!("error")), "{headers:?} {error}");
     };
     check(&[("x-foreword-agent", "Nobody")], 400).await;
@@ -186,25 +186,24 @@ async fn unknown_requests_fail_closed() {
         r#"{"model":"m","messages":"hi"}"#,
         r#"{"model":"m","system":1,"messages":[{"role":"user","content":"hi"}]}"#,
     ] {
-        let (status, error) = read(post(&house, MESSAGES, &house.bob, body).send().await.unwrap()).await;
+        let (status, error) = read(post(&app, MESSAGES, &app.bob, body).send().await.unwrap()).await;
         assert_eq!((status, &error["error"]["type"]), (400, &json!("invalid_request_error")), "{body}");
     }
-    let made = house.store.conversations(ConversationPage::first(10)).await.unwrap();
+    let made = app.store.conversations(ConversationPage::first(10)).await.unwrap();
     assert_eq!(made, [], "what is refused leaves nothing behind");
     assert_eq!(fake.counts().requests, 0);
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn large_prompt_gets_a_cache_breakpoint() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
-    std::fs::write(house.folder.path().join("SOUL.md"), "You are Ada, and always kind. ".repeat(800))
-        .unwrap();
-    house.workspace.refresh();
-    assert_eq!(ask(&house, MESSAGES, &house.bob, &[]).await.0, 200);
+    let app = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    std::fs::write(app.folder.path().join("SOUL.md"), "You are Ada, and always kind. ".repeat(800)).unwrap();
+    app.workspace.refresh();
+    assert_eq!(ask(&app, MESSAGES, &app.bob, &[]).await.0, 200);
     let text = fake.requests().pop().unwrap().text();
     let marks = text.matches("\"cache_control\":{\"type\":\"ephemeral\"").count();
     assert!((1..=4).contains(&marks), "{marks}");
-    house.stop().await;
+    app.stop().await;
 }

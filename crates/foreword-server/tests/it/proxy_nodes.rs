@@ -6,9 +6,9 @@ use foreword_core::api_token::{ProxyMode, Scope};
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
 
-use crate::house::{CONFIG, House};
 use crate::live_page::{database, folder};
 use crate::proxy_observe::{MESSAGES, post};
+use crate::test_app::{CONFIG, TestApp};
 
 /// A request with these messages so far.
 fn body(said: &[&str]) -> String {
@@ -20,8 +20,8 @@ fn body(said: &[&str]) -> String {
     json!({ "model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages }).to_string()
 }
 
-async fn ask(house: &House, token: &str, said: &[&str], named: Option<&str>) -> String {
-    let request = post(house, MESSAGES, token, body(said));
+async fn ask(app: &TestApp, token: &str, said: &[&str], named: Option<&str>) -> String {
+    let request = post(app, MESSAGES, token, body(said));
     let request =
         named.into_iter().fold(request, |request, name| request.header("x-foreword-conversation", name));
     let response = request.send().await.unwrap();
@@ -40,7 +40,7 @@ async fn conversation_keeps_its_prompt_on_another_node() {
         let config = format!("{CONFIG}providers: {{ anthropic: {{ base_url: \"{}\" }} }}\n", fake.base_url());
         std::fs::write(folder.path().join("foreword.yaml"), config).unwrap();
         std::fs::write(folder.path().join("SOUL.md"), "You are Ada, and kind.").unwrap();
-        House::open(folder, &location, &[("ANTHROPIC_API_KEY", "sk-ant-owners")]).await
+        TestApp::open(folder, &location, &[("ANTHROPIC_API_KEY", "sk-ant-owners")]).await
     };
     let (one, other) = (node().await, node().await);
     let token = one.token("bob", &[Scope::Chat], Some(ProxyMode::Prepend)).await;

@@ -3,28 +3,27 @@ use std::time::Duration;
 use foreword_testkit::{FakeProvider, Reply, Script, eventually};
 use serde_json::json;
 
-use crate::house::{House, read};
+use crate::test_app::{TestApp, read};
 
 /// A server whose drop-in endpoints forward to `fake`, with the owner's keys.
-pub(crate) async fn house_before(fake: &FakeProvider, more: &str) -> House {
+pub(crate) async fn app_before(fake: &FakeProvider, more: &str) -> TestApp {
     let url = fake.base_url();
     let config = format!(
         "providers:\n  anthropic: {{ base_url: \"{url}\", headers: {{ x-owner: \"yes\" }} }}\n  \
          openai: {{ base_url: \"{url}/v1\" }}\n{more}"
     );
     let secrets = [("ANTHROPIC_API_KEY", "sk-ant-owners"), ("OPENAI_API_KEY", "sk-owners")];
-    House::with_secrets(&config, &secrets).await
+    TestApp::with_secrets(&config, &secrets).await
 }
 
 /// A request as official clients send it.
 pub(crate) fn post(
-    house: &House,
+    app: &TestApp,
     path: &str,
     token: &str,
     body: impl Into<Vec<u8>>,
 ) -> reqwest::RequestBuilder {
-    let request =
-        house.client.post(format!("{}{path}", house.url)).header("content-type", "application/json");
+    let request = app.client.post(format!("{}{path}", app.url)).header("content-type", "application/json");
     let request = if path.starts_with("/anthropic") {
         request.header("x-api-key", token).header("anthropic-version", "2023-06-01")
     } else {
@@ -47,9 +46,9 @@ const ODD: &str = r#" { "stream" : false ,"max_tokens":16.0,"model":"claude-sonn
 #[tokio::test(flavor = "multi_thread")]
 async fn request_is_forwarded_unchanged_without_the_clients_credential() {
     let fake = FakeProvider::start(Reply::text("Good morning.")).unwrap();
-    let house = house_before(&fake, "").await;
+    let app = app_before(&fake, "").await;
     for (path, upstream) in [(MESSAGES, "/v1/messages"), (COMPLETIONS, "/v1/chat/completions")] {
-        let request = post(&house, &format!("{path}?beta=true"), &house.bob, ODD)
+        let request = post(&app, &format!("{path}?beta=true"), &app.bob, ODD)
             .header("anthropic-beta", "one,two")
             .header("x-stainless-lang", "python")
             .header("accept-encoding", "gzip");
@@ -72,7 +71,7 @@ async fn request_is_forwarded_unchanged_without_the_clients_credential() {
         (Some("sk-ant-owners"), Some("yes"))
     );
     assert_eq!(received[1].header("authorization"), Some("Bearer sk-owners"));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,17 +88,17 @@ async fn answer_is_returned_unchanged() {
         for stream in [false, true] {
             let body = json!({ "model": "m", "max_tokens": 9, "stream": stream, "messages": [] }).to_string();
             let fake = FakeProvider::start(reply()).unwrap();
-            let house = house_before(&fake, "").await;
+            let app = app_before(&fake, "").await;
             let beside = FakeProvider::start(reply()).unwrap();
-            let straight = house.client.post(format!("{}{direct}", beside.base_url())).body(body.clone());
+            let straight = app.client.post(format!("{}{direct}", beside.base_url())).body(body.clone());
             let straight = straight.send().await.unwrap();
-            let through = post(&house, path, &house.alice, body).send().await.unwrap();
+            let through = post(&app, path, &app.alice, body).send().await.unwrap();
             assert_eq!(through.status(), straight.status());
             for name in ["content-type", "request-id", "anthropic-ratelimit-requests-remaining"] {
                 assert_eq!(through.headers().get(name), straight.headers().get(name), "{name}");
             }
             assert_eq!(through.text().await.unwrap(), straight.text().await.unwrap(), "{path} {stream}");
-            house.stop().await;
+            app.stop().await;
         }
     }
 }
@@ -107,9 +106,9 @@ async fn answer_is_returned_unchanged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn streamed_answer_is_forwarded_in_chunks() {
     let fake = FakeProvider::start(Reply::text("one two").then_silence()).unwrap();
-    let house = house_before(&fake, "").await;
+    let app = app_before(&fake, "").await;
     let body = json!({ "model": "m", "stream": true, "messages": [] }).to_string();
-    let mut response = post(&house, MESSAGES, &house.alice, body).send().await.unwrap();
+    let mut response = post(&app, MESSAGES, &app.alice, body).send().await.unwrap();
     // The provider never finishes, but its output so far is forwarded.
     let mut seen = String::new();
     while !seen.contains("two") {
@@ -118,31 +117,31 @@ async fn streamed_answer_is_forwarded_in_chunks() {
     }
     drop(response);
     tokio::time::timeout(Duration::from_secs(20), fake.until(|counts| counts.abandoned == 1)).await.unwrap();
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_to_the_provider_are_reused() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let house = house_before(&fake, "").await;
+    let app = app_before(&fake, "").await;
     for _ in 0..5 {
-        let response = post(&house, MESSAGES, &house.alice, "{}").send().await.unwrap();
+        let response = post(&app, MESSAGES, &app.alice, "{}").send().await.unwrap();
         response.bytes().await.unwrap();
     }
     assert_eq!((fake.counts().connections, fake.counts().requests), (1, 5));
-    house.stop().await;
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_requests_pass_through_in_every_mode() {
     let fake = FakeProvider::start(Script::answering(|_| Reply::raw(r#"{"input_tokens":5}"#))).unwrap();
-    let house = house_before(&fake, "proxy: { mode: replace }\n").await;
+    let app = app_before(&fake, "proxy: { mode: replace }\n").await;
     let body = r#"{"model":"m","system":"s","messages":[]}"#;
     for (path, upstream) in [
         ("/anthropic/v1/messages/count_tokens", "/v1/messages/count_tokens"),
         ("/openai/v1/embeddings", "/v1/embeddings"),
     ] {
-        let answer = read(post(&house, path, &house.bob, body).send().await.unwrap()).await;
+        let answer = read(post(&app, path, &app.bob, body).send().await.unwrap()).await;
         assert_eq!(answer, (200, json!({ "input_tokens": 5 })));
         let received = fake.requests().pop().unwrap();
         assert_eq!((received.path.as_str(), received.text().as_str()), (upstream, body));
@@ -153,17 +152,17 @@ async fn other_requests_pass_through_in_every_mode() {
         ("/openai/v1/models", "/v1/models"),
         ("/openai/models/gpt-x", "/v1/models/gpt-x"),
     ] {
-        assert_eq!(house.get(path, &house.bob).await.0, 200, "{path}");
+        assert_eq!(app.get(path, &app.bob).await.0, 200, "{path}");
         let received = fake.requests().pop().unwrap();
         assert_eq!((received.method.as_str(), received.path.as_str()), ("GET", upstream));
     }
-    house.stop().await;
+    app.stop().await;
 }
 
 /// The response once it is not 404.
-async fn found(house: &House, path: &str, token: &str) -> (u16, serde_json::Value) {
+async fn found(app: &TestApp, path: &str, token: &str) -> (u16, serde_json::Value) {
     eventually(async || {
-        let found = house.get(path, token).await;
+        let found = app.get(path, token).await;
         if found.0 == 404 { Err(found) } else { Ok(found) }
     })
     .await
@@ -172,20 +171,20 @@ async fn found(house: &House, path: &str, token: &str) -> (u16, serde_json::Valu
 #[tokio::test(flavor = "multi_thread")]
 async fn proxied_request_is_traced_by_its_response_id() {
     let fake = FakeProvider::start(Reply::text("Good morning.")).unwrap();
-    let house = house_before(&fake, "").await;
-    let response = post(&house, MESSAGES, &house.bob, ODD).send().await.unwrap();
+    let app = app_before(&fake, "").await;
+    let response = post(&app, MESSAGES, &app.bob, ODD).send().await.unwrap();
     let id = response.headers()["x-foreword-request-id"].to_str().unwrap().to_owned();
     response.bytes().await.unwrap();
     let path = format!("/api/v1/traces/{id}");
     // The record is written after the response.
-    let (status, trace) = found(&house, &path, &house.alice).await;
+    let (status, trace) = found(&app, &path, &app.alice).await;
     assert_eq!((status, &trace["request"], &trace["turn"]), (200, &json!(id), &json!(null)), "{trace}");
     assert_eq!((&trace["state"], &trace["calls"]), (&json!("done"), &json!(1)), "{trace}");
     assert_eq!(trace["spans"][0]["name"], json!("api_call"), "{trace}");
     assert!(trace["session_id"].as_str().unwrap().starts_with("proxy:"), "{trace}");
     // The conversation is stored with the next batch.
-    assert_eq!(found(&house, &path, &house.bob).await.0, 200, "bob's own request");
-    let (other, _) = house.get(&path, &house.carol).await;
+    assert_eq!(found(&app, &path, &app.bob).await.0, 200, "bob's own request");
+    let (other, _) = app.get(&path, &app.carol).await;
     assert_eq!(other, 404, "somebody else's request");
-    house.stop().await;
+    app.stop().await;
 }

@@ -15,7 +15,7 @@ use foreword_store::store::Store;
 use foreword_testkit::{FakeProvider, Reply, Script};
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::test_app::TestApp;
 
 const MODEL: &str = "claude-sonnet-5";
 
@@ -61,15 +61,15 @@ fn body(time: &str, messages: &[Value]) -> Value {
     json!({ "model": MODEL, "max_tokens": 100, "stream": true, "system": marked(&system(time)), "messages": messages })
 }
 
-async fn ask(house: &House, token: &str, body: &Value) -> u16 {
-    house.send("POST", "/anthropic/v1/messages", token, body).await.0
+async fn ask(app: &TestApp, token: &str, body: &Value) -> u16 {
+    app.send("POST", "/anthropic/v1/messages", token, body).await.0
 }
 
 /// Stops the server; its data stays.
-async fn ended(mut house: House) -> (Store, tempfile::TempDir) {
-    let folder = std::mem::replace(&mut house.folder, tempfile::tempdir().unwrap());
-    let store = house.store.clone();
-    house.stop().await;
+async fn ended(mut app: TestApp) -> (Store, tempfile::TempDir) {
+    let folder = std::mem::replace(&mut app.folder, tempfile::tempdir().unwrap());
+    let store = app.store.clone();
+    app.stop().await;
     (store, folder)
 }
 
@@ -106,13 +106,13 @@ fn pointed_at<'a>(miss: &Miss, prompt: &'a str) -> &'a str {
 #[tokio::test(flavor = "multi_thread")]
 async fn moving_cache_markers_do_not_hide_a_changing_timestamp() {
     let provider = provider();
-    let house = House::with(&config(&provider)).await;
+    let app = TestApp::with(&config(&provider)).await;
     let mut times = Vec::new();
     for answers in 0..3 {
         times.push(clock());
-        assert_eq!(ask(&house, &house.alice, &body(&times[answers], &messages(answers))).await, 200);
+        assert_eq!(ask(&app, &app.alice, &body(&times[answers], &messages(answers))).await, 200);
     }
-    let (store, _folder) = ended(house).await;
+    let (store, _folder) = ended(app).await;
     let report = report(&store).await;
     let talk = only(&report);
     assert!(talk.conversation.as_str().starts_with("proxy:c-"), "{}", talk.conversation);
@@ -130,14 +130,14 @@ async fn moving_cache_markers_do_not_hide_a_changing_timestamp() {
 #[tokio::test(flavor = "multi_thread")]
 async fn uncached_billing_header_is_not_a_miss_reason() {
     let provider = provider();
-    let house = House::with(&config(&provider)).await;
+    let app = TestApp::with(&config(&provider)).await;
     for answers in 0..3 {
         let mut body = body("now", &messages(answers));
         let billing = format!("x-anthropic-billing-header: cc_version=2.1.0; cch={answers}a7f3;");
         body["system"].as_array_mut().unwrap().insert(0, json!({ "type": "text", "text": billing }));
-        assert_eq!(ask(&house, &house.alice, &body).await, 200);
+        assert_eq!(ask(&app, &app.alice, &body).await, 200);
     }
-    let (store, _folder) = ended(house).await;
+    let (store, _folder) = ended(app).await;
     let report = report(&store).await;
     let blamed = only(&report).misses.iter().find(|miss| miss.text("section") == Some("system:0"));
     assert!(blamed.is_none(), "{blamed:?}");
@@ -146,9 +146,9 @@ async fn uncached_billing_header_is_not_a_miss_reason() {
 #[tokio::test(flavor = "multi_thread")]
 async fn proxied_call_is_recorded_like_an_agent_call() {
     let provider = provider();
-    let house = House::with(&config(&provider)).await;
-    assert_eq!(ask(&house, &house.bob, &body("now", &messages(0))).await, 200);
-    let (store, _folder) = ended(house).await;
+    let app = TestApp::with(&config(&provider)).await;
+    assert_eq!(ask(&app, &app.bob, &body("now", &messages(0))).await, 200);
+    let (store, _folder) = ended(app).await;
     let calls = events(&store, EventType::ApiCall).await;
     let [call] = calls.as_slice() else { panic!("{calls:?}") };
     assert_eq!(
@@ -167,11 +167,11 @@ async fn proxied_call_is_recorded_like_an_agent_call() {
 #[tokio::test(flavor = "multi_thread")]
 async fn proxied_text_is_not_stored() {
     let provider = provider();
-    let house = House::with(&config(&provider)).await;
+    let app = TestApp::with(&config(&provider)).await;
     for answers in 0..2 {
-        assert_eq!(ask(&house, &house.alice, &body("soon", &messages(answers))).await, 200);
+        assert_eq!(ask(&app, &app.alice, &body("soon", &messages(answers))).await, 200);
     }
-    let (store, folder) = ended(house).await;
+    let (store, folder) = ended(app).await;
     assert_eq!(events(&store, EventType::ApiCall).await.len(), 2);
     let files = std::fs::read_dir(folder.path().join(".foreword")).unwrap();
     let files: Vec<Vec<u8>> = files.filter_map(|file| std::fs::read(file.unwrap().path()).ok()).collect();
@@ -187,9 +187,9 @@ async fn proxied_text_is_not_stored() {
 #[tokio::test(flavor = "multi_thread")]
 async fn failure_is_recorded_with_the_providers_message() {
     let provider = FakeProvider::start([Reply::status(429).message("slow down, please")]).unwrap();
-    let house = House::with(&config(&provider)).await;
-    assert_eq!(ask(&house, &house.alice, &body("now", &messages(0))).await, 429);
-    let (store, _folder) = ended(house).await;
+    let app = TestApp::with(&config(&provider)).await;
+    assert_eq!(ask(&app, &app.alice, &body("now", &messages(0))).await, 429);
+    let (store, _folder) = ended(app).await;
     let failed = events(&store, EventType::ApiError).await;
     let [failed] = failed.as_slice() else { panic!("{failed:?}") };
     assert!(failed.error.as_deref().unwrap().contains("slow down, please"), "{failed:?}");
@@ -202,17 +202,17 @@ async fn failure_is_recorded_with_the_providers_message() {
 #[tokio::test(flavor = "multi_thread")]
 async fn conversations_are_separated_by_token_and_name() {
     let provider = provider();
-    let house = House::with(&config(&provider)).await;
+    let app = TestApp::with(&config(&provider)).await;
     let same = body("now", &messages(1));
-    for token in [&house.alice, &house.bob, &house.alice] {
-        assert_eq!(ask(&house, token, &same).await, 200);
+    for token in [&app.alice, &app.bob, &app.alice] {
+        assert_eq!(ask(&app, token, &same).await, 200);
     }
-    for token in [&house.alice, &house.bob] {
-        let named = house.request("POST", "/anthropic/v1/messages", token);
+    for token in [&app.alice, &app.bob] {
+        let named = app.request("POST", "/anthropic/v1/messages", token);
         let named = named.header("x-foreword-conversation", "task-7").body(same.to_string());
         assert_eq!(named.send().await.unwrap().status(), 200);
     }
-    let (store, _folder) = ended(house).await;
+    let (store, _folder) = ended(app).await;
     let report = report(&store).await;
     let ids: Vec<&str> = report.conversations.iter().map(|talk| talk.conversation.as_str()).collect();
     assert_eq!(ids.len(), 4, "{ids:?}");
@@ -227,12 +227,12 @@ async fn conversation_continues_after_a_restart() {
     let mut token = None;
     for answers in 0..2 {
         let folder = tempfile::tempdir().unwrap();
-        let text = format!("{}{}", crate::house::CONFIG, config(&provider));
+        let text = format!("{}{}", crate::test_app::CONFIG, config(&provider));
         std::fs::write(folder.path().join("foreword.yaml"), text).unwrap();
-        let house = House::open(folder, &location, &[]).await;
-        let token = token.get_or_insert_with(|| house.alice.clone());
-        assert_eq!(ask(&house, token, &body(&clock(), &messages(answers))).await, 200);
-        let (store, _folder) = ended(house).await;
+        let app = TestApp::open(folder, &location, &[]).await;
+        let token = token.get_or_insert_with(|| app.alice.clone());
+        assert_eq!(ask(&app, token, &body(&clock(), &messages(answers))).await, 200);
+        let (store, _folder) = ended(app).await;
         let report = report(&store).await;
         assert_eq!(only(&report).misses.len(), answers);
     }
@@ -241,12 +241,12 @@ async fn conversation_continues_after_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn clock_is_found_in_single_turn_requests() {
     let provider = provider();
-    let house = House::with(&config(&provider)).await;
+    let app = TestApp::with(&config(&provider)).await;
     for question in 0..2 {
         let message = json!({ "role": "user", "content": format!("something else {question}") });
-        assert_eq!(ask(&house, &house.alice, &body(&clock(), &[message])).await, 200);
+        assert_eq!(ask(&app, &app.alice, &body(&clock(), &[message])).await, 200);
     }
-    let (store, _folder) = ended(house).await;
+    let (store, _folder) = ended(app).await;
     let report = report(&store).await;
     let misses: Vec<&Miss> = report.conversations.iter().flat_map(|talk| &talk.misses).collect();
     let [miss] = misses.as_slice() else { panic!("{report:?}") };
@@ -262,7 +262,7 @@ async fn openai_usage_is_counted_the_same_way() {
     let usage = Usage { input: 2_000, output: 7, cache_read: 0, ..Usage::default() };
     let provider =
         FakeProvider::start(Script::answering(move |_| Reply::text("yes").whole().usage(usage))).unwrap();
-    let house = House::with(&config(&provider)).await;
+    let app = TestApp::with(&config(&provider)).await;
     for number in 0..2 {
         let mut all = vec![
             json!({ "role": "system", "content": system(&clock()) }),
@@ -275,9 +275,9 @@ async fn openai_usage_is_counted_the_same_way() {
             ]);
         }
         let body = json!({ "model": "gpt-5", "messages": all });
-        assert_eq!(house.send("POST", "/openai/v1/chat/completions", &house.alice, &body).await.0, 200);
+        assert_eq!(app.send("POST", "/openai/v1/chat/completions", &app.alice, &body).await.0, 200);
     }
-    let (store, _folder) = ended(house).await;
+    let (store, _folder) = ended(app).await;
     let report = report(&store).await;
     let talk = only(&report);
     assert_eq!(talk.misses.len(), 1, "{report:?}");
@@ -289,11 +289,11 @@ async fn openai_usage_is_counted_the_same_way() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_do_not_answer_in_proxied_conversations() {
-    let house = House::start().await;
+    let app = TestApp::start().await;
     let id = ConversationId::new("proxy:tok-1:task").unwrap();
     let (conversation, text) = (id.clone(), "hello".to_owned());
     let inbound = Inbound { conversation, origin: TurnOrigin::default(), text, key: None };
-    let refused = house.agent.send(inbound).await;
+    let refused = app.agent.send(inbound).await;
     assert!(matches!(refused, Err(AgentError::PassedThrough(found)) if found == id));
-    house.stop().await;
+    app.stop().await;
 }

@@ -8,8 +8,8 @@ use foreword_testkit::{FakeProvider, Received, Reply, Script};
 use serde_json::json;
 use tokio::process::Command;
 
-use crate::house::House;
-use crate::proxy_observe::house_before;
+use crate::proxy_observe::app_before;
+use crate::test_app::TestApp;
 
 /// A client, its base URL, and how to start it.
 struct Client {
@@ -75,9 +75,9 @@ impl Client {
         let straight = bodies(&fake.requests());
         for mode in [ProxyMode::Observe, ProxyMode::Prepend, ProxyMode::Replace] {
             let fake = FakeProvider::start(obedient()).unwrap();
-            let house = furnished(&fake).await;
-            let token = house.token("bob", &[Scope::Chat], Some(mode)).await;
-            self.run(&format!("{}{}", house.url, self.endpoint), &token, false).await;
+            let app = furnished(&fake).await;
+            let token = app.token("bob", &[Scope::Chat], Some(mode)).await;
+            self.run(&format!("{}{}", app.url, self.endpoint), &token, false).await;
             let through = bodies(&fake.requests());
             match mode {
                 ProxyMode::Observe => assert_eq!(through, straight, "the provider gets the client's bytes"),
@@ -88,16 +88,16 @@ impl Client {
                     assert_eq!(theirs, mode == ProxyMode::Prepend);
                 }
             }
-            house.stop().await;
+            app.stop().await;
         }
     }
 }
 
-async fn furnished(fake: &FakeProvider) -> House {
-    let house = house_before(fake, "").await;
-    std::fs::write(house.folder.path().join("SOUL.md"), "You are Ada, and kind.").unwrap();
-    house.workspace.refresh();
-    house
+async fn furnished(fake: &FakeProvider) -> TestApp {
+    let app = app_before(fake, "").await;
+    std::fs::write(app.folder.path().join("SOUL.md"), "You are Ada, and kind.").unwrap();
+    app.workspace.refresh();
+    app
 }
 
 /// The provider's requests, without those only sent through the server. The provider makes up the ids of calls.
@@ -129,18 +129,18 @@ async fn official_node_sdks_work_unchanged() {
 }
 
 /// Runs `llm` with its own directory.
-async fn llm(house: &House, arguments: &[&str]) -> String {
-    let folder = house.folder.path().join("llm");
+async fn llm(app: &TestApp, arguments: &[&str]) -> String {
+    let folder = app.folder.path().join("llm");
     std::fs::create_dir_all(&folder).unwrap();
     let models = format!(
         "- model_id: through\n  model_name: gpt-5\n  api_base: \"{}/openai/v1\"\n  api_key_name: through\n",
-        house.url
+        app.url
     );
     std::fs::write(folder.join("extra-openai-models.yaml"), models).unwrap();
     let mut command = Command::new(installed().join("llm/bin/llm"));
     command.args(arguments).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-    command.env("LLM_USER_PATH", &folder).env("HOME", house.folder.path());
-    command.env("ANTHROPIC_BASE_URL", format!("{}/anthropic", house.url));
+    command.env("LLM_USER_PATH", &folder).env("HOME", app.folder.path());
+    command.env("ANTHROPIC_BASE_URL", format!("{}/anthropic", app.url));
     let output = command.output().await.unwrap();
     let complained = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {complained}");
@@ -152,14 +152,14 @@ async fn llm(house: &House, arguments: &[&str]) -> String {
 async fn llm_program_works_unchanged_in_every_mode() {
     for mode in [ProxyMode::Observe, ProxyMode::Prepend, ProxyMode::Replace] {
         let fake = FakeProvider::start(obedient()).unwrap();
-        let house = furnished(&fake).await;
-        let token = house.token("bob", &[Scope::Chat], Some(mode)).await;
+        let app = furnished(&fake).await;
+        let token = app.token("bob", &[Scope::Chat], Some(mode)).await;
         for model in ["through", "claude-sonnet-4.5"] {
             let key = ["-m", model, "--key", &token];
             let said =
-                llm(&house, &[&key[..], &["-s", "You are a tester.", "say good morning"]].concat()).await;
+                llm(&app, &[&key[..], &["-s", "You are a tester.", "say good morning"]].concat()).await;
             assert_eq!(said.trim(), "Good morning.", "{model} {mode}");
-            let said = llm(&house, &[&key[..], &["-c", "--no-stream", "and again"]].concat()).await;
+            let said = llm(&app, &[&key[..], &["-c", "--no-stream", "and again"]].concat()).await;
             assert_eq!(said.trim(), "Good morning.", "{model} {mode}");
             let last = fake.requests().pop().unwrap();
             assert!(
@@ -175,6 +175,6 @@ async fn llm_program_works_unchanged_in_every_mode() {
                 last.text()
             );
         }
-        house.stop().await;
+        app.stop().await;
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use foreword_core::backoff::Backoff;
 use foreword_core::event::{Event, EventType};
 use foreword_core::timestamp::Timestamp;
 
@@ -80,9 +81,8 @@ fn event(name: &str) -> Event {
 fn config() -> QueueConfig {
     QueueConfig {
         linger: Duration::from_millis(5),
-        backoff: Duration::from_millis(1),
-        longest_backoff: Duration::from_millis(4),
-        patience: Duration::from_millis(50),
+        backoff: Backoff { first: Duration::from_millis(1), max: Duration::from_millis(4) },
+        close_timeout: Duration::from_millis(50),
         retention: None,
         ..QueueConfig::default()
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use foreword_core::backoff::Backoff;
 use foreword_core::event::Event;
 use foreword_core::timestamp::Timestamp;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
@@ -28,11 +29,10 @@ pub struct QueueConfig {
     pub batch: usize,
     /// How long the first event of a batch waits for others.
     pub linger: Duration,
-    /// The first backoff after a failure; it doubles each time.
-    pub backoff: Duration,
-    pub longest_backoff: Duration,
+    /// The pauses between attempts to write.
+    pub backoff: Backoff,
     /// How long [`EventQueue::close`] waits for an unavailable database.
-    pub patience: Duration,
+    pub close_timeout: Duration,
     /// When to prune old events; `None` keeps them forever.
     pub retention: Option<RetentionConfig>,
 }
@@ -43,9 +43,8 @@ impl Default for QueueConfig {
             capacity: 8_192,
             batch: 1_024,
             linger: Duration::from_millis(100),
-            backoff: Duration::from_millis(50),
-            longest_backoff: Duration::from_secs(5),
-            patience: Duration::from_secs(5),
+            backoff: Backoff { first: Duration::from_millis(50), max: Duration::from_secs(5) },
+            close_timeout: Duration::from_secs(5),
             retention: Some(RetentionConfig::default()),
         }
     }
@@ -85,7 +84,7 @@ struct Inner {
     signal: Arc<Signal>,
     /// The queue length at which the worker is woken early.
     enough: usize,
-    patience: Duration,
+    close_timeout: Duration,
     closing: watch::Sender<Option<Instant>>,
     ended: watch::Receiver<bool>,
     retention: Option<AbortHandle>,
@@ -134,10 +133,10 @@ impl EventQueue {
         let (end, ended) = watch::channel(false);
         let signal = Arc::new(Signal::default());
         let enough = config.batch.clamp(1, config.capacity.max(1));
-        let patience = config.patience;
+        let close_timeout = config.close_timeout;
         let worker = Worker::new(sink, clock, config, Arc::clone(&signal));
         tokio::spawn(worker.run(waiting, closing_seen, end));
-        Self(Arc::new(Inner { items, signal, enough, patience, closing, ended, retention }))
+        Self(Arc::new(Inner { items, signal, enough, close_timeout, closing, ended, retention }))
     }
 
     /// Records an event. Never waits and never fails. If the queue is full or closed, the event is dropped and
@@ -193,7 +192,7 @@ impl EventQueue {
         if let Some(retention) = &self.0.retention {
             retention.abort();
         }
-        let deadline = Instant::now() + self.0.patience;
+        let deadline = Instant::now() + self.0.close_timeout;
         self.0.closing.send_if_modified(|closing| closing.replace(deadline).is_none());
         self.0.signal.hurry.notify_one();
         // An error means that the worker has exited.

@@ -206,7 +206,7 @@ impl<S: Sink> Worker<S> {
         range: &Range<usize>,
         closing: &mut watch::Receiver<Option<Instant>>,
     ) -> Outcome {
-        let mut wait = self.config.backoff;
+        let mut failures = 0;
         let mut refusals = 0;
         loop {
             match before_deadline(self.sink.write(Arc::clone(rows), range.clone()), closing).await {
@@ -217,10 +217,11 @@ impl<S: Sink> Worker<S> {
                 None => return Outcome::Lost,
             }
             // Every retry is preceded by a pause, which ends at the deadline at the latest.
+            failures += 1;
+            let wait = self.config.backoff.delay(failures);
             if refusals >= MAX_REFUSALS || before_deadline(sleep(wait), closing).await.is_none() {
                 return Outcome::Lost;
             }
-            wait = wait.saturating_mul(2).min(self.config.longest_backoff);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreword_core::backoff::Backoff;
 use foreword_core::event::{Category, Event, EventType, Level, SpanId, StoredEvent, TraceId};
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::timestamp::Timestamp;
@@ -302,7 +303,10 @@ mod on_sqlite {
             let trigger = "CREATE TRIGGER picky BEFORE INSERT ON events WHEN NEW.channel = 'bad'
                 BEGIN SELECT RAISE(ABORT, 'no'); END";
             connect(&store).execute_batch(trigger).unwrap();
-            let config = QueueConfig { backoff: Duration::from_millis(1), ..config() };
+            let config = QueueConfig {
+                backoff: Backoff { first: Duration::from_millis(1), max: Duration::from_secs(5) },
+                ..config()
+            };
             let queue = EventQueue::start(Store::clone(&store), Arc::new(now), config);
             ["a", "bad", "b", "c"].iter().for_each(|name| queue.record(named(name, now())));
             queue.flush().await.unwrap();
@@ -315,7 +319,10 @@ mod on_sqlite {
         on_sqlite(|store| async move {
             let other = connect(&store);
             other.execute_batch("BEGIN IMMEDIATE").unwrap();
-            let config = QueueConfig { backoff: Duration::from_millis(1), ..config() };
+            let config = QueueConfig {
+                backoff: Backoff { first: Duration::from_millis(1), max: Duration::from_secs(5) },
+                ..config()
+            };
             let queue = EventQueue::start(Store::clone(&store), Arc::new(now), config);
             queue.record(named("a", now()));
             // Longer than SQLite's busy timeout: the queue must retry.

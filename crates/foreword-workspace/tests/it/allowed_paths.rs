@@ -8,12 +8,12 @@ use foreword_workspace::variables::file::{AllowedPaths, read_variable_path};
 
 use crate::workspace_folder::Folder;
 
-struct Scene {
+struct Fixture {
     folder: Folder,
     working_directory: Root,
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
         let folder = Folder::with(&[("AGENTS.md", "rules")]);
         let outside = folder.outside();
@@ -47,45 +47,45 @@ fn reason(result: Result<String, WorkspaceError>) -> AccessReason {
 
 #[test]
 fn relative_paths_are_below_the_working_directory() {
-    let scene = Scene::new();
-    assert_eq!(scene.read(&[], "AGENTS.md").unwrap(), "rules");
-    assert_eq!(reason(scene.read(&["shared"], "../shared/a.md")), AccessReason::StepsOut);
-    assert!(scene.read(&[], "NONE.md").unwrap_err().is_missing_file());
+    let fixture = Fixture::new();
+    assert_eq!(fixture.read(&[], "AGENTS.md").unwrap(), "rules");
+    assert_eq!(reason(fixture.read(&["shared"], "../shared/a.md")), AccessReason::StepsOut);
+    assert!(fixture.read(&[], "NONE.md").unwrap_err().is_missing_file());
 }
 
 #[test]
 fn absolute_path_needs_an_allow_list_entry() {
-    let scene = Scene::new();
-    assert_eq!(reason(scene.read_outside(&[], "shared/a.md")), AccessReason::Absolute);
-    assert_eq!(reason(scene.read_outside(&["other"], "shared/a.md")), AccessReason::Absolute);
-    assert_eq!(reason(scene.read_outside(&["shared"], "shared.md")), AccessReason::Absolute);
-    assert_eq!(reason(scene.read_outside(&["shared/a.md"], "shared/notes/b.md")), AccessReason::Absolute);
-    assert_eq!(scene.read_outside(&["shared"], "shared/a.md").unwrap(), "shared/a.md");
-    assert_eq!(scene.read_outside(&["shared"], "shared/notes/b.md").unwrap(), "shared/notes/b.md");
-    assert_eq!(scene.read_outside(&["other", "shared/a.md"], "shared/a.md").unwrap(), "shared/a.md");
-    assert_eq!(reason(scene.read(&[], "/etc/passwd")), AccessReason::Absolute);
+    let fixture = Fixture::new();
+    assert_eq!(reason(fixture.read_outside(&[], "shared/a.md")), AccessReason::Absolute);
+    assert_eq!(reason(fixture.read_outside(&["other"], "shared/a.md")), AccessReason::Absolute);
+    assert_eq!(reason(fixture.read_outside(&["shared"], "shared.md")), AccessReason::Absolute);
+    assert_eq!(reason(fixture.read_outside(&["shared/a.md"], "shared/notes/b.md")), AccessReason::Absolute);
+    assert_eq!(fixture.read_outside(&["shared"], "shared/a.md").unwrap(), "shared/a.md");
+    assert_eq!(fixture.read_outside(&["shared"], "shared/notes/b.md").unwrap(), "shared/notes/b.md");
+    assert_eq!(fixture.read_outside(&["other", "shared/a.md"], "shared/a.md").unwrap(), "shared/a.md");
+    assert_eq!(reason(fixture.read(&[], "/etc/passwd")), AccessReason::Absolute);
 }
 
 #[test]
 fn allowed_directory_cannot_be_left() {
-    let scene = Scene::new();
-    assert_eq!(reason(scene.read_outside(&["shared"], "shared/../other/c.md")), AccessReason::StepsOut);
-    assert_eq!(reason(scene.read_outside(&["shared"], "shared/link.md")), AccessReason::LeavesRoot);
-    assert_eq!(reason(scene.read_outside(&["shared/link.md"], "shared/link.md")), AccessReason::LeavesRoot);
+    let fixture = Fixture::new();
+    assert_eq!(reason(fixture.read_outside(&["shared"], "shared/../other/c.md")), AccessReason::StepsOut);
+    assert_eq!(reason(fixture.read_outside(&["shared"], "shared/link.md")), AccessReason::LeavesRoot);
+    assert_eq!(reason(fixture.read_outside(&["shared/link.md"], "shared/link.md")), AccessReason::LeavesRoot);
     assert!(matches!(
-        reason(scene.read_outside(&["shared"], "shared/.git/config")),
+        reason(fixture.read_outside(&["shared"], "shared/.git/config")),
         AccessReason::Reserved(_)
     ));
-    let exactly = scene.read_outside(&["shared/.git/config"], "shared/.git/config");
+    let exactly = fixture.read_outside(&["shared/.git/config"], "shared/.git/config");
     assert!(matches!(reason(exactly), AccessReason::Reserved(_)));
-    assert_eq!(reason(scene.read(&["shared"], "/x\0y")), AccessReason::NulInPath);
+    assert_eq!(reason(fixture.read(&["shared"], "/x\0y")), AccessReason::NulInPath);
 }
 
 #[test]
 fn missing_allowed_files_are_missing_files() {
-    let scene = Scene::new();
-    assert!(scene.read_outside(&["shared"], "shared/none.md").unwrap_err().is_missing_file());
-    assert!(scene.read_outside(&["gone"], "gone/none.md").unwrap_err().is_missing_file());
+    let fixture = Fixture::new();
+    assert!(fixture.read_outside(&["shared"], "shared/none.md").unwrap_err().is_missing_file());
+    assert!(fixture.read_outside(&["gone"], "gone/none.md").unwrap_err().is_missing_file());
 }
 
 #[test]

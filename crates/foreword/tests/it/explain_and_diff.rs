@@ -38,7 +38,7 @@ fn without_numbers(line: &str) -> String {
 }
 
 /// The demo workspace on a model whose prices are set by these tests: the built-in table changes over time.
-fn house() -> Home {
+fn example_workspace() -> Home {
     let home = Home::made_for("gateway");
     let yaml = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
     let model = "\
@@ -58,18 +58,19 @@ prices:
 
 #[test]
 fn explain_shows_alices_direct_message() {
-    insta::assert_snapshot!(masked(&house().succeed(&["explain", "--user", "alice"])));
+    insta::assert_snapshot!(masked(&example_workspace().succeed(&["explain", "--user", "alice"])));
 }
 
 #[test]
 fn bob_in_the_group() {
     let occasion = ["--user", "bob", "--channel", "signal:bob", "--situation", "group"];
-    insta::assert_snapshot!(masked(&house().succeed(&[&["explain"], &occasion[..]].concat())));
+    insta::assert_snapshot!(masked(&example_workspace().succeed(&[&["explain"], &occasion[..]].concat())));
 }
 
 #[test]
 fn diff_from_alice_direct_to_bob_in_group() {
-    let printed = house().succeed(&["diff", "--a", "user=alice", "--b", "user=bob,situation=group"]);
+    let printed =
+        example_workspace().succeed(&["diff", "--a", "user=alice", "--b", "user=bob,situation=group"]);
     insta::assert_snapshot!(masked(&printed));
 }
 
@@ -85,7 +86,7 @@ fn unknown_price_is_shown_as_unknown() {
 
 #[test]
 fn warm_turn_is_cheaper_than_a_cold_one() {
-    let printed = house().succeed(&["explain", "--user", "alice"]);
+    let printed = example_workspace().succeed(&["explain", "--user", "alice"]);
     let line = printed.lines().find(|line| line.starts_with("Price")).unwrap();
     let prices: Vec<f64> = line.split(['$', ' ']).filter_map(|word| word.parse().ok()).collect();
     assert!(prices.len() == 2 && prices[0] > prices[1] && prices[1] > 0.0, "{line}");
@@ -93,7 +94,7 @@ fn warm_turn_is_cheaper_than_a_cold_one() {
 
 #[test]
 fn explain_json_has_included_and_omitted_layers() {
-    let home = house();
+    let home = example_workspace();
     let occasion = ["--user", "bob", "--situation", "group"];
     let built = home.json(&[&["build", "--format", "json"], &occasion[..]].concat());
     let explained = home.json(&[&["--json", "explain"], &occasion[..]].concat());
@@ -119,7 +120,7 @@ fn explain_json_has_included_and_omitted_layers() {
 
 #[test]
 fn every_build_reports_cut_layers() {
-    let home = house();
+    let home = example_workspace();
     home.write("IDENTITY.md", "A long line about the house.\n".repeat(4_000));
     let printed = home.succeed(&["explain", "--user", "alice"]);
     assert!(printed.contains("cut from "), "{printed}");
@@ -133,7 +134,7 @@ fn every_build_reports_cut_layers() {
 
 #[test]
 fn diff_json_lists_layers_and_epoch_change() {
-    let home = house();
+    let home = example_workspace();
     let diff = home.json(&["--json", "diff", "--a", "user=alice", "--b", "user=bob,situation=group"]);
     let status = |id: &str| layer(&diff, id).map(|one| one["status"].clone());
     assert_eq!(status("soul"), Some("same".into()));
@@ -147,7 +148,7 @@ fn diff_json_lists_layers_and_epoch_change() {
 
 #[test]
 fn only_hard_dependencies_start_a_new_epoch() {
-    let home = house();
+    let home = example_workspace();
     home.write("elsewhere/x", "");
     let decision = |a: &str, b: &str| {
         home.json(&["--json", "diff", "--a", a, "--b", b])["epoch"]["decision"].as_str().unwrap().to_owned()

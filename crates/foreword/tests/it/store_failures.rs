@@ -173,9 +173,9 @@ fn turn_interrupted_by_kill_resumes_at_once() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let requests = |count| {
         // Half of a lease: without detecting the dead process, the turn would wait for the whole lease.
-        let patience = Duration::from_secs(15);
+        let limit = Duration::from_secs(15);
         let seen =
-            async { tokio::time::timeout(patience, provider.until(|counts| counts.requests >= count)).await };
+            async { tokio::time::timeout(limit, provider.until(|counts| counts.requests >= count)).await };
         runtime.block_on(seen).unwrap_or_else(|_| panic!("no request {count}"));
     };
     requests(1);

@@ -47,7 +47,7 @@ fn fixture() -> Fixture {
 }
 
 /// A workspace with all files; each memory store has a note with a unique description and body.
-fn house() -> Home {
+fn example_workspace() -> Home {
     let home = Home::with(&[("foreword.yaml", PEOPLE)]);
     for (path, marker) in FILES {
         home.write(path, format!("# {marker}\n\nText of {marker}.\n"));
@@ -72,7 +72,7 @@ fn build(home: &Home, case: &Case) -> Value {
 
 #[test]
 fn effective_trust_matches_the_table() {
-    let home = house();
+    let home = example_workspace();
     for case in fixture().cases {
         let report = build(&home, &case);
         assert_eq!(report["trust"]["effective"], case.effective, "{} in {}", case.user, case.situation);
@@ -81,7 +81,7 @@ fn effective_trust_matches_the_table() {
 
 #[test]
 fn visible_file_is_included_and_memory_md_listed() {
-    let home = house();
+    let home = example_workspace();
     for case in fixture().cases {
         let report = build(&home, &case);
         let (text, who) = (report["text"].as_str().unwrap(), format!("{} in {}", case.user, case.situation));
@@ -104,7 +104,7 @@ fn visible_file_is_included_and_memory_md_listed() {
 
 #[test]
 fn hidden_file_leaves_no_trace_in_any_format() {
-    let home = house();
+    let home = example_workspace();
     for case in fixture().cases {
         let occasion = ["--user", &case.user, "--situation", &case.situation];
         let who = format!("{} in {}", case.user, case.situation);
@@ -124,9 +124,9 @@ fn hidden_file_leaves_no_trace_in_any_format() {
 /// The sizes of hidden files don't leak: the output has the same bytes whatever their sizes.
 #[test]
 fn hidden_file_sizes_change_nothing() {
-    let small = house();
+    let small = example_workspace();
     for case in fixture().cases {
-        let large = house();
+        let large = example_workspace();
         for path in &case.hidden {
             large.write(path, format!("# {}\n\n{}", marker_of(path), "weight ".repeat(4_000)));
         }
@@ -151,7 +151,7 @@ fn in_the_same_minute(build_both: impl Fn() -> (Value, Value)) -> (Value, Value)
 
 #[test]
 fn memory_menu_lists_only_permitted_stores_without_text() {
-    let home = house();
+    let home = example_workspace();
     let expected: [(&str, &str, &[&str]); 4] = [
         ("alice", "dm", &["private", "shared", "social"]),
         ("bob", "dm", &["shared", "social"]),
@@ -172,7 +172,7 @@ fn memory_menu_lists_only_permitted_stores_without_text() {
 
 #[test]
 fn owner_in_a_group_sees_what_known_users_see() {
-    let home = house();
+    let home = example_workspace();
     let frozen = |user| {
         let report = home.json(&["build", "--format", "json", "--user", user, "--situation", "group"]);
         report["fingerprint"].as_str().unwrap().to_owned()
@@ -182,7 +182,7 @@ fn owner_in_a_group_sees_what_known_users_see() {
 
 #[test]
 fn explain_shows_withheld_layers_and_reasons() {
-    let home = house();
+    let home = example_workspace();
     let report = home.json(&["--json", "explain", "--user", "bob", "--situation", "group"]);
     for id in ["workspace/HEARTBEAT.md", "user/USER.md", "long_term/MEMORY.md"] {
         let layer = layer(&report, id).unwrap_or_else(|| panic!("explain is silent about {id}"));

@@ -1,7 +1,7 @@
 //! Tests of memory through its tools, with real folders and a real store.
 
+mod fixture;
 mod freshness;
 mod hostile;
-mod scene;
 mod tools;
 mod trust;

@@ -7,7 +7,7 @@ use foreword_workspace::memory_index::Reader;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::scene::{PEOPLE, Scene};
+use super::fixture::{Fixture, PEOPLE};
 use crate::memory::Results;
 
 pub(super) fn reader(trust: Trust) -> Reader {
@@ -16,7 +16,7 @@ pub(super) fn reader(trust: Trust) -> Reader {
 
 #[tokio::test]
 async fn stores_above_the_users_trust_are_not_readable() {
-    let scene = Scene::with(&[
+    let fixture = Fixture::with(&[
         ("foreword.yaml", PEOPLE),
         ("MEMORY.md", "secret of the house"),
         ("memory/private/a.md", "secret of alice"),
@@ -27,19 +27,19 @@ async fn stores_above_the_users_trust_are_not_readable() {
     let mut paths = vec!["MEMORY.md".to_owned()];
     for store in MemoryStore::ALL {
         paths.push(format!("{store}/a.md"));
-        paths.push(scene.note(store.as_str(), "a secret", &format!("secret of {store}")).await);
+        paths.push(fixture.note(store.as_str(), "a secret", &format!("secret of {store}")).await);
     }
     for (trust, seen) in [(Trust::Public, 0), (Trust::Familiar, 2), (Trust::Inner, 4), (Trust::Full, 7)] {
-        let found = scene.search("secret", trust).await;
+        let found = fixture.search("secret", trust).await;
         assert_eq!(found.text.matches("memory_get(").count(), seen, "{trust}: {}", found.text);
         assert!(!found.text.contains("more match"), "{}", found.text);
         let mut readable = 0;
         for path in &paths {
-            let read = scene.get(path, trust).await;
+            let read = fixture.get(path, trust).await;
             readable += usize::from(!read.is_error);
             assert_eq!(read.is_error, !read.text.contains("secret of"), "{}", read.text);
             // A note that may not be seen looks like a missing one.
-            let missing = scene.get(&path.replace("MEMORY", "NONE"), trust).await;
+            let missing = fixture.get(&path.replace("MEMORY", "NONE"), trust).await;
             assert!(
                 !read.is_error
                     || read.text.replace(path, "")
@@ -52,7 +52,7 @@ async fn stores_above_the_users_trust_are_not_readable() {
 
 #[tokio::test]
 async fn user_files_are_private_and_others_must_be_listed() {
-    let scene = Scene::with(&[
+    let fixture = Fixture::with(&[
         ("foreword.yaml", PEOPLE),
         ("AGENTS.md", "rules"),
         ("diary.md", "unlisted"),
@@ -62,11 +62,11 @@ async fn user_files_are_private_and_others_must_be_listed() {
         ("channels/discord.md", "discord"),
     ])
     .await;
-    scene.converse("signal:carol", "dm").await;
+    fixture.converse("signal:carol", "dm").await;
     let reads = async |user: &str, trust, path: &str| {
-        let mut call = scene.call(trust);
+        let mut call = fixture.call(trust);
         call.user = Some(user.into());
-        !scene.run("memory_get", json!({ "path": path }), call).await.is_error
+        !fixture.run("memory_get", json!({ "path": path }), call).await.is_error
     };
     let table = [
         ("alice", Trust::Full, "users/alice/USER.md", true),
@@ -89,9 +89,9 @@ async fn user_files_are_private_and_others_must_be_listed() {
 
 #[tokio::test]
 async fn links_never_leave_a_store() {
-    let scene = Scene::with(&[("memory/private/a.md", "secret"), ("memory/social/b.md", "fine")]).await;
+    let fixture = Fixture::with(&[("memory/private/a.md", "secret"), ("memory/social/b.md", "fine")]).await;
     let link = |target: &str, path: &str| {
-        std::os::unix::fs::symlink(target, scene.path().join(path)).unwrap();
+        std::os::unix::fs::symlink(target, fixture.path().join(path)).unwrap();
     };
     link("../private/a.md", "memory/social/link.md");
     link("../private", "memory/social/folder");
@@ -103,45 +103,45 @@ async fn links_never_leave_a_store() {
         "other/a.md",
         "memory/other/a.md",
     ] {
-        let read = scene.get(path, Trust::Familiar).await;
+        let read = fixture.get(path, Trust::Familiar).await;
         assert!(read.is_error && !read.text.contains("secret"), "{path}: {}", read.text);
     }
-    let found = scene.search("secret", Trust::Familiar).await;
+    let found = fixture.search("secret", Trust::Familiar).await;
     assert!(!found.text.contains("memory_get("), "{}", found.text);
 }
 
 type Texts = Vec<(usize, String)>;
 
 /// A corpus with files and notes for each store.
-async fn scene_of(files: &Texts, notes: &Texts, stores: &[MemoryStore]) -> Scene {
+async fn fixture_of(files: &Texts, notes: &Texts, stores: &[MemoryStore]) -> Fixture {
     // One file of each store needs more trust than its store.
     let rules: Vec<String> = MemoryStore::ALL
         .iter()
         .map(|store| format!("{{ path: memory/{store}/0.md, trust: full }}"))
         .collect();
     let config = format!("{PEOPLE}prompt: {{ files: [{{ path: MEMORY.md }}, {}] }}\n", rules.join(", "));
-    let scene = Scene::with(&[("foreword.yaml", &config)]).await;
+    let fixture = Fixture::with(&[("foreword.yaml", &config)]).await;
     let owner = stores.contains(&MemoryStore::Private);
     for (number, (store, text)) in files.iter().enumerate() {
         let store = MemoryStore::ALL[*store];
         if stores.contains(&store) && (number > 0 || owner) {
-            scene.write(&format!("memory/{store}/{number}.md"), text);
+            fixture.write(&format!("memory/{store}/{number}.md"), text);
         }
     }
     if owner {
-        scene.write("MEMORY.md", "tea for carol");
+        fixture.write("MEMORY.md", "tea for carol");
     }
     for (number, (store, text)) in notes.iter().enumerate() {
         let store = MemoryStore::ALL[*store];
         if stores.contains(&store) {
-            let mut call = scene.call(Trust::Full);
-            // The same in every scene.
+            let mut call = fixture.call(Trust::Full);
+            // The same in every fixture.
             call.random = u128::try_from(number).unwrap() + 1;
             let arguments = json!({ "store": store.as_str(), "title": "tea", "text": format!("x {text}") });
-            assert!(!scene.run("memory_write", arguments, call).await.is_error);
+            assert!(!fixture.run("memory_write", arguments, call).await.is_error);
         }
     }
-    scene
+    fixture
 }
 
 fn texts() -> impl Strategy<Value = Texts> {
@@ -164,18 +164,18 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let everything = scene_of(&files, &notes, &MemoryStore::ALL).await;
-            let ask = async |scene: &Scene, trust| {
-                results_text(&scene.memory.search(scene.workspace.snapshot(), reader(trust), question).await.unwrap())
+            let everything = fixture_of(&files, &notes, &MemoryStore::ALL).await;
+            let ask = async |fixture: &Fixture, trust| {
+                results_text(&fixture.memory.search(fixture.workspace.snapshot(), reader(trust), question).await.unwrap())
             };
             // The owner has searched everything before, so that every index exists.
             ask(&everything, Trust::Full).await;
             for trust in [Trust::Inner, Trust::Familiar] {
-                let less = scene_of(&files, &notes, &MemoryStore::permitted(trust)).await;
+                let less = fixture_of(&files, &notes, &MemoryStore::permitted(trust)).await;
                 assert_eq!(ask(&everything, trust).await, ask(&less, trust).await, "{trust}");
             }
             let nothing = everything.search(question, Trust::Public).await;
-            assert_eq!(nothing.text, Scene::with(&[]).await.search(question, Trust::Public).await.text);
+            assert_eq!(nothing.text, Fixture::with(&[]).await.search(question, Trust::Public).await.text);
         });
     }
 }

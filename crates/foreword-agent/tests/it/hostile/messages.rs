@@ -7,25 +7,25 @@ use foreword_testkit::Reply;
 
 use super::audit::{Results, Sent, assert_in_place};
 use super::corpus::texts;
-use crate::scene::{Scene, alice, in_group, on};
+use crate::fixture::{Fixture, alice, in_group, on};
 
 const SAID: [&str; 2] = ["What did they say?", "And now?"];
 
 /// Everybody says every text in a conversation of its own; then the owner speaks there, and compacts it.
 async fn everybody_says_everything(dialect: WireDialect, ways: &[(char, TurnOrigin)]) {
-    let scene = Scene::with(Reply::text("Well."), dialect, "").await;
+    let fixture = Fixture::with(Reply::text("Well."), dialect, "").await;
     for (way, occasion) in ways {
         for hostile in texts(*way) {
             let conversation = format!("c-{}", hostile.canary);
-            let first = scene.provider.requests().len();
-            let seen = scene.say(&conversation, occasion.clone(), &hostile.text).await;
+            let first = fixture.provider.requests().len();
+            let seen = fixture.say(&conversation, occasion.clone(), &hostile.text).await;
             assert_eq!(seen.ending(), (Outcome::Done, None), "{}", hostile.name);
-            scene.say(&conversation, alice(), SAID[0]).await;
+            fixture.say(&conversation, alice(), SAID[0]).await;
             // The model repeats the injected text in its summary.
-            scene.provider.push(Reply::text(format!("{}\n{}", hostile.canary, hostile.text)));
-            scene.agent.compact(&conversation.parse().unwrap(), alice()).await.unwrap();
-            scene.say(&conversation, alice(), SAID[1]).await;
-            let requests = &scene.provider.requests()[first..];
+            fixture.provider.push(Reply::text(format!("{}\n{}", hostile.canary, hostile.text)));
+            fixture.agent.compact(&conversation.parse().unwrap(), alice()).await.unwrap();
+            fixture.say(&conversation, alice(), SAID[1]).await;
+            let requests = &fixture.provider.requests()[first..];
             for request in requests {
                 assert!(
                     Sent::of(request).tells(&hostile.canary),
@@ -36,7 +36,7 @@ async fn everybody_says_everything(dialect: WireDialect, ways: &[(char, TurnOrig
             }
         }
     }
-    assert_in_place(&scene.provider.requests(), &SAID, Results::Framed);
+    assert_in_place(&fixture.provider.requests(), &SAID, Results::Framed);
 }
 
 #[tokio::test]

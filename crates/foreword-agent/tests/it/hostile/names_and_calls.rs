@@ -11,13 +11,13 @@ use serde_json::json;
 use super::audit::{Results, Sent, assert_in_place};
 use super::corpus::{names, texts};
 use super::stage::turn;
-use crate::scene::{Scene, alice, in_group, on};
+use crate::fixture::{Fixture, alice, in_group, on};
 
 const SAID: &str = "What is there?";
 
 #[tokio::test]
 async fn untrusted_name_stays_on_its_line() {
-    let scene = Scene::new(Reply::text("Well.")).await;
+    let fixture = Fixture::new(Reply::text("Well.")).await;
     for hostile in names('a').into_iter().filter(|hostile| !hostile.text.contains('\0')) {
         let channel = format!("irc:{}", hostile.text);
         let called = TurnOrigin {
@@ -33,36 +33,36 @@ async fn untrusted_name_stays_on_its_line() {
         };
         for (way, occasion) in [on(&channel), in_group(&channel), called, placed].into_iter().enumerate() {
             let conversation = format!("c-{way}-{}", hostile.canary);
-            let (seen, _) = turn(&scene, &conversation, occasion, "Hello.", vec![]).await;
+            let (seen, _) = turn(&fixture, &conversation, occasion, "Hello.", vec![]).await;
             assert_eq!(seen.ending(), (Outcome::Done, None), "{}", hostile.name);
             assert!(
-                Sent::of(&scene.provider.requests().pop().unwrap()).frozen[0] == "null",
+                Sent::of(&fixture.provider.requests().pop().unwrap()).frozen[0] == "null",
                 "a stranger has no tools"
             );
-            turn(&scene, &conversation, alice(), SAID, vec![]).await;
+            turn(&fixture, &conversation, alice(), SAID, vec![]).await;
         }
     }
-    assert!(scene.provider.requests().iter().any(|request| Sent::of(request).tells("quokka")));
-    assert_in_place(&scene.provider.requests(), &[SAID], Results::Framed);
+    assert!(fixture.provider.requests().iter().any(|request| Sent::of(request).tells("quokka")));
+    assert_in_place(&fixture.provider.requests(), &[SAID], Results::Framed);
 }
 
 #[tokio::test]
 async fn model_arguments_are_escaped_in_results() {
-    let scene = Scene::new(Reply::text("Well.")).await;
+    let fixture = Fixture::new(Reply::text("Well.")).await;
     let mut tools = 0;
     for hostile in texts('a').into_iter().chain(names('b')) {
         // Longer ones only take longer.
         let text: String = hostile.text.chars().take(2_000).collect();
-        scene.provider.push(odd_calls(&text));
-        scene.provider.push(calls_that_fit(&text));
+        fixture.provider.push(odd_calls(&text));
+        fixture.provider.push(calls_that_fit(&text));
         let conversation = format!("c-{}", hostile.canary);
-        let seen = scene.say(&conversation, alice(), SAID).await;
+        let seen = fixture.say(&conversation, alice(), SAID).await;
         assert_eq!(seen.ending(), (Outcome::Done, None), "{}", hostile.name);
         tools += seen.results().len();
-        scene.say(&conversation, alice(), SAID).await;
+        fixture.say(&conversation, alice(), SAID).await;
     }
     assert!(tools > 500, "{tools}");
-    assert_in_place(&scene.provider.requests(), &[SAID], Results::Framed);
+    assert_in_place(&fixture.provider.requests(), &[SAID], Results::Framed);
 }
 
 /// Calls that no tool takes.

@@ -7,22 +7,22 @@ use serde_json::json;
 use super::audit::{Results, Sent, assert_in_place};
 use super::corpus::{Hostile, texts};
 use super::stage::{Calls, turn};
-use crate::scene::{Scene, alice, in_group, on};
+use crate::fixture::{Fixture, alice, in_group, on};
 
 const SAID: [&str; 2] = ["Keep this.", "What do you know?"];
 
 /// One user writes every text to memory; then the others search for it in new conversations.
 async fn kept_and_found(writer: TurnOrigin, store: &str, first: impl Fn(&Hostile) -> Calls) {
-    let scene = Scene::new(Reply::text("Well.")).await;
+    let fixture = Fixture::new(Reply::text("Well.")).await;
     let mut kept = 0;
     for hostile in texts('a') {
-        std::fs::write(scene.folder.path().join(format!("{}.txt", hostile.canary)), &hostile.text).unwrap();
+        std::fs::write(fixture.folder.path().join(format!("{}.txt", hostile.canary)), &hostile.text).unwrap();
         let note =
             json!({ "store": store, "title": format!("{} {store}", hostile.canary), "text": hostile.text });
         let mut answers = vec![first(&hostile), vec![("memory_write", note)]];
         answers.retain(|calls| !calls.is_empty());
         let there = format!("w-{}", hostile.canary);
-        let (seen, _) = turn(&scene, &there, writer.clone(), SAID[0], answers).await;
+        let (seen, _) = turn(&fixture, &there, writer.clone(), SAID[0], answers).await;
         let Some((_, result, false)) = seen.results().pop() else { continue };
         assert!(result.contains("kept as words from outside"), "{}: {result}", hostile.name);
         let path = result.strip_prefix("Kept as ").unwrap().split(". ").next().unwrap().to_owned();
@@ -32,7 +32,7 @@ async fn kept_and_found(writer: TurnOrigin, store: &str, first: impl Fn(&Hostile
             ("memory_get", json!({ "path": path })),
         ];
         let here = format!("r-{}", hostile.canary);
-        let (seen, _) = turn(&scene, &here, alice(), SAID[1], vec![found]).await;
+        let (seen, _) = turn(&fixture, &here, alice(), SAID[1], vec![found]).await;
         for (tool, content, failed) in seen.results() {
             assert!(
                 !failed && content.starts_with("<outside-text-") && content.contains(&hostile.canary),
@@ -40,13 +40,13 @@ async fn kept_and_found(writer: TurnOrigin, store: &str, first: impl Fn(&Hostile
             );
         }
         // What it found is in its history too, and nothing of it is in what a new conversation begins with.
-        turn(&scene, &here, alice(), SAID[1], vec![]).await;
-        turn(&scene, &format!("n-{}", hostile.canary), alice(), SAID[1], vec![]).await;
-        let fresh = Sent::of(&scene.provider.requests().pop().unwrap());
+        turn(&fixture, &here, alice(), SAID[1], vec![]).await;
+        turn(&fixture, &format!("n-{}", hostile.canary), alice(), SAID[1], vec![]).await;
+        let fresh = Sent::of(&fixture.provider.requests().pop().unwrap());
         assert!(!fresh.knows("quokka"), "{}", hostile.name);
     }
     assert!(kept > 40, "{kept}");
-    assert_in_place(&scene.provider.requests(), &SAID, Results::Framed);
+    assert_in_place(&fixture.provider.requests(), &SAID, Results::Framed);
 }
 
 #[tokio::test]

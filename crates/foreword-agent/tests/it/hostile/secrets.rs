@@ -6,21 +6,21 @@ use foreword_agent::conversation::feed::Progress;
 use foreword_core::provider::WireDialect;
 use foreword_testkit::{FakeProvider, Reply};
 
-use crate::scene::{CONFIG, Scene, Seen, alice};
+use crate::fixture::{CONFIG, Fixture, Seen, alice};
 
 /// Matches no known key format, so only an exact comparison can redact it.
 const KEY: &str = "quokka:very!secret,key";
 
-async fn scene(dialect: WireDialect, replies: Vec<Reply>) -> Scene {
+async fn fixture(dialect: WireDialect, replies: Vec<Reply>) -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("foreword.yaml"), CONFIG).unwrap();
     let provider = FakeProvider::start(replies).unwrap();
-    Scene::with_key(folder, provider, dialect, KEY).await
+    Fixture::with_key(folder, provider, dialect, KEY).await
 }
 
 /// Everything that is below the workspace's own folder, byte for byte.
-fn stored(scene: &Scene) -> String {
-    let folder = scene.folder.path().join(".foreword");
+fn stored(fixture: &Fixture) -> String {
+    let folder = fixture.folder.path().join(".foreword");
     let files = fs::read_dir(folder).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
     files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
 }
@@ -34,9 +34,9 @@ fn assert_no_part_of_the_key(text: &str, place: &str) {
 }
 
 async fn keeps_its_secret(dialect: WireDialect, reply: Reply) {
-    let scene = scene(dialect, vec![reply.clone(), reply.clone(), reply.clone(), reply.clone()]).await;
-    let seen: Seen = scene.say("c-1", alice(), "Hello?").await;
-    let sent = &scene.provider.requests()[0];
+    let fixture = fixture(dialect, vec![reply.clone(), reply.clone(), reply.clone(), reply.clone()]).await;
+    let seen: Seen = fixture.say("c-1", alice(), "Hello?").await;
+    let sent = &fixture.provider.requests()[0];
     assert!(sent.headers.iter().any(|(_, value)| value.contains(KEY)), "the key was not even used");
     let shown: Vec<String> = seen.progress.iter().map(|item| format!("{item:?}")).collect();
     assert!(
@@ -44,16 +44,16 @@ async fn keeps_its_secret(dialect: WireDialect, reply: Reply) {
         "{shown:?}"
     );
     assert_no_part_of_the_key(&shown.join("\n"), "what was shown");
-    let log = format!("{:?}", scene.log().await);
+    let log = format!("{:?}", fixture.log().await);
     assert!(log.contains("api_error") || log.contains("ApiError"), "{log}");
     assert_no_part_of_the_key(&log, "the log");
     // And the context of the next turn.
-    scene.provider.push(Reply::text("Well."));
-    scene.say("c-1", alice(), "And now?").await;
-    for request in scene.provider.requests() {
+    fixture.provider.push(Reply::text("Well."));
+    fixture.say("c-1", alice(), "And now?").await;
+    for request in fixture.provider.requests() {
         assert_no_part_of_the_key(&request.text(), "a request");
     }
-    assert_no_part_of_the_key(&stored(&scene), "the database");
+    assert_no_part_of_the_key(&stored(&fixture), "the database");
 }
 
 fn bad_key(words: &str) -> Reply {

@@ -6,14 +6,14 @@ use foreword_core::turn::{OwnerAnswer, Question};
 use foreword_testkit::Reply;
 use serde_json::Value;
 
-use crate::scene::{Scene, Seen, alice};
+use crate::fixture::{Fixture, Seen, alice};
 
 /// What the model calls in one answer.
 pub(crate) type Calls = Vec<(&'static str, Value)>;
 
 /// A user sends `text`; the model makes the calls of each of `answers` and ends. The owner denies every confirmation.
 pub(crate) async fn turn(
-    scene: &Scene,
+    fixture: &Fixture,
     conversation: &str,
     occasion: TurnOrigin,
     text: &str,
@@ -21,10 +21,10 @@ pub(crate) async fn turn(
 ) -> (Seen, Vec<Question>) {
     for calls in answers {
         let call = |reply: Reply, (tool, arguments)| reply.and_tool_call(tool, arguments);
-        scene.provider.push(calls.into_iter().fold(Reply::empty(), call));
+        fixture.provider.push(calls.into_iter().fold(Reply::empty(), call));
     }
-    scene.provider.push(Reply::text("Well."));
-    let receipt = scene.send(conversation, occasion, text).await;
+    fixture.provider.push(Reply::text("Well."));
+    let receipt = fixture.send(conversation, occasion, text).await;
     let (feed, mut next) = (receipt.feed.clone(), receipt.from);
     let refusing = async {
         let mut questions = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) async fn turn(
                 match &*item {
                     Progress::Question(question) => {
                         let id = conversation.parse().unwrap();
-                        scene.agent.answer(&id, &alice(), question.call.clone(), OwnerAnswer::No);
+                        fixture.agent.answer(&id, &alice(), question.call.clone(), OwnerAnswer::No);
                         questions.push(question.clone());
                     }
                     Progress::TurnEnded { .. } => return questions,
@@ -44,5 +44,5 @@ pub(crate) async fn turn(
             }
         }
     };
-    tokio::join!(scene.follow(receipt), refusing)
+    tokio::join!(fixture.follow(receipt), refusing)
 }

@@ -12,30 +12,30 @@ use serde_json::{Value, json};
 use super::audit::Sent;
 use super::corpus::sings;
 use super::stage::{Calls, turn};
-use crate::scene::{Scene, in_group, on};
+use crate::fixture::{Fixture, in_group, on};
 
 /// A path that does not exist.
 const PLACE: &str = "situations: { quokkaplace: { ceiling: full } }\n";
 
 /// A workspace with private items, each with a canary in its name.
-async fn scene() -> Scene {
-    let scene = Scene::with(Reply::text("Well."), WireDialect::Anthropic, PLACE).await;
-    let config = fs::read_to_string(scene.folder.path().join("foreword.yaml")).unwrap();
+async fn fixture() -> Fixture {
+    let fixture = Fixture::with(Reply::text("Well."), WireDialect::Anthropic, PLACE).await;
+    let config = fs::read_to_string(fixture.folder.path().join("foreword.yaml")).unwrap();
     let config = config.replace(
         "users:\n",
         "users:\n  - { name: quokkauser, trust: full, match: [\"signal:quokkauser\"] }\n",
     );
-    write(&scene, "foreword.yaml", &config);
-    write(&scene, "memory/private/quokkafile.md", "# quokkatitle\n\nquokkaword and tea");
-    write(&scene, "memory/private/quokkafolder/x.md", "quokkadeep");
-    write(&scene, "MEMORY.md", "quokkamemory");
-    write(&scene, "HEARTBEAT.md", "quokkaheartbeat");
+    write(&fixture, "foreword.yaml", &config);
+    write(&fixture, "memory/private/quokkafile.md", "# quokkatitle\n\nquokkaword and tea");
+    write(&fixture, "memory/private/quokkafolder/x.md", "quokkadeep");
+    write(&fixture, "MEMORY.md", "quokkamemory");
+    write(&fixture, "HEARTBEAT.md", "quokkaheartbeat");
     for user in ["alice", "quokkauser"] {
         let skill = "---\nname: quokkaskill\ndescription: quokkaskill does it.\n---\n\nquokkabody";
-        write(&scene, &format!("users/{user}/skills/quokkaskill/SKILL.md"), skill);
-        write(&scene, &format!("users/{user}/USER.md"), "quokkaperson");
+        write(&fixture, &format!("users/{user}/skills/quokkaskill/SKILL.md"), skill);
+        write(&fixture, &format!("users/{user}/USER.md"), "quokkaperson");
     }
-    scene.workspace.refresh();
+    fixture.workspace.refresh();
     let private = vec![
         ("memory_write", json!({ "store": "private", "title": "quokkanote", "text": "quokkaword" })),
         ("skill_get", json!({ "name": "quokkaskill" })),
@@ -46,13 +46,13 @@ async fn scene() -> Scene {
             speaker: Speaker { user: Some("quokkauser".into()), ..on("signal:quokkauser").speaker.clone() },
             ..on("signal:quokkauser")
         };
-        turn(&scene, conversation, who, "quokkaquestion", vec![private.clone()]).await;
+        turn(&fixture, conversation, who, "quokkaquestion", vec![private.clone()]).await;
     }
-    scene
+    fixture
 }
 
-fn write(scene: &Scene, path: &str, text: &str) {
-    let path = scene.folder.path().join(path);
+fn write(fixture: &Fixture, path: &str, text: &str) {
+    let path = fixture.folder.path().join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
@@ -104,14 +104,14 @@ fn people() -> [(&'static str, TurnOrigin); 6] {
 
 #[tokio::test]
 async fn withheld_names_are_in_no_answer() {
-    let scene = scene().await;
-    let turns = scene.log().await.into_iter().find_map(|event| event.event.turn_id).unwrap();
+    let fixture = fixture().await;
+    let turns = fixture.log().await.into_iter().find_map(|event| event.event.turn_id).unwrap();
     for (name, occasion) in people() {
         // In their own conversation, and in one with earlier messages of a more trusted user.
         for conversation in [format!("c-{name}"), "c-shared".to_owned()] {
-            let first = scene.provider.requests().len();
-            turn(&scene, &conversation, occasion.clone(), "What is there?", questions(&turns)).await;
-            for request in &scene.provider.requests()[first..] {
+            let first = fixture.provider.requests().len();
+            turn(&fixture, &conversation, occasion.clone(), "What is there?", questions(&turns)).await;
+            for request in &fixture.provider.requests()[first..] {
                 let sent = Sent::of(request);
                 for text in [&sent.frozen, &sent.user, &sent.results].into_iter().flatten() {
                     assert!(!sings(text), "{name} in {conversation} reads {text}");
@@ -123,10 +123,10 @@ async fn withheld_names_are_in_no_answer() {
 
 #[tokio::test]
 async fn tools_above_the_trust_are_not_suggested() {
-    let scene = scene().await;
+    let fixture = fixture().await;
     for (name, occasion) in people() {
         let calls: Calls = ["bsh", "write_fil", "update_prompt_laye"].map(|tool| (tool, json!({}))).to_vec();
-        let (seen, _) = turn(&scene, &format!("c-{name}"), occasion, "Do it.", vec![calls]).await;
+        let (seen, _) = turn(&fixture, &format!("c-{name}"), occasion, "Do it.", vec![calls]).await;
         for (asked, content, _) in seen.results() {
             let rest = content.replace(&format!("`{asked}`"), "");
             assert!(
@@ -139,8 +139,8 @@ async fn tools_above_the_trust_are_not_suggested() {
 
 #[tokio::test]
 async fn withheld_and_missing_items_get_the_same_answer() {
-    let scene = scene().await;
-    let turn_of_alice = scene.log().await.into_iter().find_map(|event| event.event.turn_id).unwrap();
+    let fixture = fixture().await;
+    let turn_of_alice = fixture.log().await.into_iter().find_map(|event| event.event.turn_id).unwrap();
     let pairs: Vec<(&'static str, &str, [&str; 2])> = vec![
         ("memory_get", "path", ["private/quokkafile.md", "private/quokkaless.md"]),
         ("memory_search", "query", ["quokkaword", "quokkabird"]),
@@ -159,7 +159,7 @@ async fn withheld_and_missing_items_get_the_same_answer() {
         for (tool, argument, [there, not_there]) in &pairs {
             let call = |value: &str| (*tool, Value::from_iter([(*argument, value)]));
             let asked = vec![vec![call(there), call(not_there)]];
-            let (seen, _) = turn(&scene, &format!("c-{name}"), occasion.clone(), "Well?", asked).await;
+            let (seen, _) = turn(&fixture, &format!("c-{name}"), occasion.clone(), "Well?", asked).await;
             let results = seen.results();
             let rest: Vec<String> = [there, not_there]
                 .iter()

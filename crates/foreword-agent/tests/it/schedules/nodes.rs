@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use super::clock::FileClock;
 use super::stage::{LOOK, MORNING, Stage};
-use crate::scene::{Node, Setting};
+use crate::fixture::{Node, Setting};
 
 /// Number of simulated minutes.
 const TICKS: u64 = 200;

@@ -18,7 +18,7 @@ use foreword_store::schedules::{Firing, StoredSchedule};
 use foreword_testkit::{FakeProvider, Script, eventually};
 
 use super::clock::MovedClock;
-use crate::scene::{Node, Setting, configuration};
+use crate::fixture::{Node, Setting, configuration};
 
 /// The poll interval: short, because the test moves the clock.
 pub(crate) const LOOK: Duration = Duration::from_millis(15);

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// The first pause. It doubles each time.
-const MIN_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause, unless the bridge asks for a longer one.
-const MAX_PAUSE: Duration = Duration::from_secs(15 * 60);
+use foreword_core::backoff::Backoff;
+
+/// The pauses, unless the bridge asks for longer ones.
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), max: Duration::from_secs(15 * 60) };
 /// The longest `Retry-After` that is respected.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 /// About a day.
@@ -16,8 +16,7 @@ pub(super) fn pause(attempts: u64, asked: Option<Duration>) -> Option<Duration> 
     if attempts >= MAX_ATTEMPTS {
         return None;
     }
-    let doublings = u32::try_from(attempts.saturating_sub(1)).unwrap_or(u32::MAX).min(20);
-    let own = MIN_PAUSE.saturating_mul(2_u32.pow(doublings)).min(MAX_PAUSE);
+    let own = BACKOFF.delay(u32::try_from(attempts).unwrap_or(u32::MAX));
     Some(asked.map_or(own, |asked| asked.min(MAX_RETRY_AFTER).max(own)))
 }
 
@@ -31,7 +30,7 @@ mod tests {
     fn pauses_grow_and_end_after_about_a_day() {
         assert_eq!(pause(1, None), Some(SECOND));
         assert_eq!(pause(2, None), Some(SECOND * 2));
-        assert_eq!(pause(30, None), Some(MAX_PAUSE));
+        assert_eq!(pause(30, None), Some(BACKOFF.max));
         let all: Duration = (1..).map_while(|attempts| pause(attempts, None)).sum();
         let hours = all.as_secs() / 3_600;
         assert!((23..26).contains(&hours), "{hours}");

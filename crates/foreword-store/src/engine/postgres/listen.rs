@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool::managed::PoolError;
+use foreword_core::backoff::Backoff;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at, sleep, timeout};
@@ -25,8 +26,8 @@ const CHANGES_CAPACITY: usize = 1_024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often to send a keep-alive query on an idle connection.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
-/// The longest pause between two attempts to connect.
-const MAX_BACKOFF: Duration = Duration::from_secs(5);
+/// The pauses between attempts to connect.
+const BACKOFF: Backoff = Backoff { first: Duration::from_millis(50), max: Duration::from_secs(5) };
 
 /// A task that listens until dropped.
 #[derive(Debug)]
@@ -84,13 +85,13 @@ impl ListenTask {
     }
 
     async fn reconnect(&self) -> ListenConnection {
-        let mut pause = Duration::from_millis(50);
+        let mut failures = 0;
         loop {
             if let Ok(connection) = self.connect().await {
                 return connection;
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(MAX_BACKOFF);
+            failures += 1;
+            sleep(BACKOFF.delay(failures)).await;
         }
     }
 

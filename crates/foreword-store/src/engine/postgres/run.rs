@@ -4,6 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use foreword_core::backoff::Backoff;
 use tokio::time::{Instant, sleep};
 
 use super::commit_outcome::{self, CommitOutcome};
@@ -15,6 +16,10 @@ use crate::error::StoreError;
 
 /// How often an operation that conflicts with others is tried.
 const MAX_ATTEMPTS: u32 = 12;
+const CONFLICT_BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(10), max: Duration::from_millis(250) };
+const LOSS_BACKOFF: Backoff = Backoff { first: Duration::from_millis(50), max: Duration::from_secs(1) };
+
 /// Runs an operation. A write is durable when this returns.
 pub(super) async fn run<O: Operation>(
     connections: &ConnectionPool,
@@ -135,7 +140,7 @@ impl RetryState {
     /// Waits for the backoff. Returns `false` if there were too many attempts.
     async fn after_conflict(&mut self) -> bool {
         self.conflicts += 1;
-        sleep(pause(Duration::from_millis(5), self.conflicts, Duration::from_millis(250))).await;
+        sleep(jittered(CONFLICT_BACKOFF, self.conflicts)).await;
         self.conflicts < MAX_ATTEMPTS
     }
 
@@ -143,33 +148,12 @@ impl RetryState {
     /// pooled connections are probably lost too and are replaced.
     pub(super) async fn after_loss(&mut self) -> bool {
         let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + self.recovery);
-        if self.losses > 0 {
-            sleep(pause(Duration::from_millis(25), self.losses, Duration::from_secs(1))).await;
-        }
+        sleep(jittered(LOSS_BACKOFF, self.losses)).await;
         self.losses += 1;
         Instant::now() < deadline
     }
 }
 
-/// Exponential backoff with jitter.
-fn pause(first: Duration, times: u32, longest: Duration) -> Duration {
-    let pause = first.saturating_mul(1 << times.min(10)).min(longest);
-    let micros = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
-    let part = RandomState::new().hash_one(times) % (micros / 2).max(1);
-    pause.saturating_sub(Duration::from_micros(part))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn backoff_grows_to_a_limit() {
-        let (first, longest) = (Duration::from_millis(5), Duration::from_millis(250));
-        for times in 1..40 {
-            let pause = pause(first, times, longest);
-            assert!(pause <= longest && pause >= Duration::from_millis(5), "{times}: {pause:?}");
-        }
-        assert!(super::pause(first, 30, longest) >= longest / 2);
-    }
+fn jittered(backoff: Backoff, failures: u32) -> Duration {
+    backoff.jittered_delay(failures, RandomState::new().hash_one(failures) as f64 / u64::MAX as f64)
 }

@@ -43,7 +43,7 @@ impl Models for OneModel {
 
 /// An agent and its environment.
 #[derive(Clone)]
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     pub(crate) agent: Agent,
     events: EventQueue,
     store: Store,
@@ -51,7 +51,7 @@ pub(crate) struct Scene {
     _sample: Arc<Sample>,
 }
 
-impl Scene {
+impl Fixture {
     pub(crate) async fn open(loopback: &Loopback, dialect: WireDialect) -> Result<Self, Box<dyn Error>> {
         let sample = Sample::write(Scale::BASE)?;
         let model = match dialect {

@@ -93,7 +93,7 @@ impl Secrets for TestSecrets {
 }
 
 /// A running server with its clock_and_rng.
-pub(crate) struct House {
+pub(crate) struct TestApp {
     pub(crate) server: Option<Server>,
     pub(crate) agent: Agent,
     pub(crate) store: Store,
@@ -109,7 +109,7 @@ pub(crate) struct House {
     pub(crate) folder: tempfile::TempDir,
 }
 
-impl House {
+impl TestApp {
     /// A server with the default configuration.
     pub(crate) async fn start() -> Self {
         Self::with("").await

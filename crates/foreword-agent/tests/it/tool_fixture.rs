@@ -28,7 +28,7 @@ users:
 ";
 
 /// `house/` is the workspace; whatever else is in the temporary directory is outside.
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     base: TempDir,
     pub(crate) store: Store,
     workspace: Arc<Workspace>,
@@ -36,27 +36,27 @@ pub(crate) struct Scene {
     chance: AtomicU32,
 }
 
-impl Scene {
+impl Fixture {
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
         Self::with(files, CONFIG, ToolSettings::default()).await
     }
 
     pub(crate) async fn with(files: &[(&str, &str)], config: &str, settings: ToolSettings) -> Self {
         let base = tempfile::tempdir().unwrap();
-        let house = base.path().join("house");
-        fs::create_dir(&house).unwrap();
+        let workspace_dir = base.path().join("house");
+        fs::create_dir(&workspace_dir).unwrap();
         for (path, text) in [("foreword.yaml", config)].iter().chain(files) {
-            let path = house.join(path);
+            let path = workspace_dir.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let location = Location::file(house.join(".foreword/foreword.db"));
+        let location = Location::file(workspace_dir.join(".foreword/foreword.db"));
         let store = Store::open(&location, now()).await.unwrap();
-        let workspace = Arc::new(Workspace::open(&house, Environment::default()).unwrap());
+        let workspace = Arc::new(Workspace::open(&workspace_dir, Environment::default()).unwrap());
         Self { base, store, workspace, tools: builtin(settings), chance: AtomicU32::new(1) }
     }
 
-    pub(crate) fn house(&self) -> PathBuf {
+    pub(crate) fn workspace_dir(&self) -> PathBuf {
         self.base.path().join("house")
     }
 
@@ -65,11 +65,11 @@ impl Scene {
     }
 
     pub(crate) fn link(&self, path: &str, target: impl AsRef<Path>) {
-        std::os::unix::fs::symlink(target, self.house().join(path)).unwrap();
+        std::os::unix::fs::symlink(target, self.workspace_dir().join(path)).unwrap();
     }
 
     pub(crate) fn text(&self, path: &str) -> String {
-        fs::read_to_string(self.house().join(path)).unwrap()
+        fs::read_to_string(self.workspace_dir().join(path)).unwrap()
     }
 
     /// A call as it is made for `user` with `trust`, in conversation `c-1` and turn `t-1`.
@@ -138,8 +138,8 @@ impl Scene {
     }
 }
 
-fn address_of(scene: &Scene) -> u128 {
-    std::ptr::from_ref(scene).addr() as u32 as u128
+fn address_of(fixture: &Fixture) -> u128 {
+    std::ptr::from_ref(fixture).addr() as u32 as u128
 }
 
 pub(crate) fn now() -> Timestamp {

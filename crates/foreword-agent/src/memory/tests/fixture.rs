@@ -23,14 +23,14 @@ users:
   - { name: carol, trust: familiar, match: [\"signal:carol\"] }
 ";
 
-pub(super) struct Scene {
+pub(super) struct Fixture {
     folder: TempDir,
     pub(super) workspace: Arc<Workspace>,
     pub(super) store: Store,
     pub(super) memory: Memory,
 }
 
-impl Scene {
+impl Fixture {
     pub(super) async fn with(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in files {

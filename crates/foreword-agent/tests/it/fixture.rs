@@ -29,13 +29,13 @@ retry: { base_delay_ms: 20, max_delay_ms: 100, requeue: { delay_ms: 50, max_dela
 ";
 
 /// An agent with its workspace and provider.
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     node: Node,
     pub(crate) provider: FakeProvider,
     pub(crate) folder: tempfile::TempDir,
 }
 
-impl std::ops::Deref for Scene {
+impl std::ops::Deref for Fixture {
     type Target = Node;
 
     fn deref(&self) -> &Node {
@@ -73,7 +73,7 @@ pub(crate) struct Seen {
     pub(crate) progress: Vec<Arc<Progress>>,
 }
 
-impl Scene {
+impl Fixture {
     /// An agent whose provider speaks Anthropic's dialect and follows `script`.
     pub(crate) async fn new(script: impl Into<Script>) -> Self {
         Self::with(script, WireDialect::Anthropic, "").await

@@ -8,7 +8,7 @@ use foreword_agent::mcp::{ServerReport, ServerState};
 use foreword_core::provider::WireDialect;
 use foreword_testkit::{Script, eventually};
 
-use crate::scene::Scene;
+use crate::fixture::Fixture;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/mcp_server.py");
 
@@ -31,9 +31,9 @@ pub(crate) fn named(name: &str, habits: &[&str], more: &str) -> String {
 }
 
 /// An agent with these servers.
-pub(crate) async fn scene(script: impl Into<Script>, servers: &[String]) -> Scene {
+pub(crate) async fn fixture(script: impl Into<Script>, servers: &[String]) -> Fixture {
     let more = format!("tools:\n  mcp:\n{}", servers.concat());
-    Scene::with(script, WireDialect::Anthropic, &more).await
+    Fixture::with(script, WireDialect::Anthropic, &more).await
 }
 
 /// A server on a port of its own, which ends with the test.
@@ -74,7 +74,7 @@ impl Drop for HttpServer {
     }
 }
 
-impl Scene {
+impl Fixture {
     pub(crate) fn report(&self, server: &str) -> ServerReport {
         let reports = self.servers.reports();
         reports.into_iter().find(|report| report.name == server).expect("there is such a server")

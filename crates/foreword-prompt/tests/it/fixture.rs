@@ -21,7 +21,7 @@ use foreword_prompt::turn_text::{TurnContent, TurnText};
 
 /// The inputs of a prompt.
 #[derive(Debug, Clone)]
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     pub(crate) blueprint: Blueprint,
     pub(crate) trust: TrustDecision,
     pub(crate) rules: Vec<FileRule>,
@@ -37,7 +37,7 @@ pub(crate) struct Scene {
     pub(crate) can_read: bool,
 }
 
-impl Scene {
+impl Fixture {
     /// The blueprint `yaml`, for the owner, with a large budget.
     pub(crate) fn of(yaml: &str) -> Self {
         let spec = serde_saphyr::from_str(yaml).unwrap();

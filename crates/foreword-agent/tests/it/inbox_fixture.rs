@@ -9,15 +9,15 @@ use foreword_store::store::Store;
 use foreword_testkit::{Received, Reply, Script};
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::fixture::Fixture;
 
 /// The configuration of a sovereign agent.
 pub(crate) const SOVEREIGN: &str =
     "agent: { name: Ada, blueprint: sovereign, model: anthropic/claude-haiku-4-5 }\n";
 
 /// A sovereign agent, with more lines for its `foreword.yaml`.
-pub(crate) async fn sovereign(script: impl Into<Script>, more: &str) -> Scene {
-    Scene::with(script, WireDialect::Anthropic, &format!("{SOVEREIGN}{more}")).await
+pub(crate) async fn sovereign(script: impl Into<Script>, more: &str) -> Fixture {
+    Fixture::with(script, WireDialect::Anthropic, &format!("{SOVEREIGN}{more}")).await
 }
 
 /// A model that answers each message that waits with `to <id>`, and then says that it is done.
@@ -78,8 +78,8 @@ pub(crate) fn message(id: &str, sender: &str, body: &str) -> NewInboxMessage {
 }
 
 /// Leaves a message for the agent.
-pub(crate) async fn leave(scene: &Scene, id: &str, sender: &str, body: &str) {
-    let staged = scene.agent.stage(message(id, sender, body)).await.unwrap();
+pub(crate) async fn leave(fixture: &Fixture, id: &str, sender: &str, body: &str) {
+    let staged = fixture.agent.stage(message(id, sender, body)).await.unwrap();
     assert!(matches!(staged, Staged::New(_)), "{staged:?}");
 }
 
