@@ -295,7 +295,8 @@ test("compaction adds a summary and keeps the original messages", async ({ page,
   // The toast does not cover the send button.
   const toast = await page.locator(".toasts").boundingBox();
   const send = await page.getByRole("button", { name: "Send" }).boundingBox();
-  expect((toast?.y ?? 0) + (toast?.height ?? 0)).toBeLessThanOrEqual(send?.y ?? 0);
+  if (!toast || !send) throw new Error("the toast or the send button is not visible");
+  expect(toast.y + toast.height).toBeLessThanOrEqual(send.y);
   const summary = page.getByText(/Summary: the agent reads this/);
   await expect(summary).toBeVisible();
   await expect(page.getByText(/A summary replaces \d+ messages/)).toBeHidden({ timeout: 4_000 });

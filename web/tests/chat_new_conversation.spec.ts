@@ -1,7 +1,7 @@
 // Creating a conversation with a slow server or a rejected first message: no duplicates, no lost messages.
 import type { Page } from "@playwright/test";
 import { answers, composer, currentConversationId, get, sendMessage, waitForAnswer } from "./chat_helpers";
-import { expect, test } from "./fixtures";
+import { expect, test, waitUntilLoaded } from "./fixtures";
 
 /** Delays the creation of conversations until the returned function is called. */
 async function delayCreation(page: Page): Promise<() => void> {
@@ -51,7 +51,7 @@ test("rejected first message shows the reason and can be retried", async ({ page
           inReplyTo: message.id,
           status: 429,
           code: "too_many_turns",
-          detail: "too many turns are under way",
+          detail: "too many turns are running",
           help: "wait until one has ended",
         }),
       );
@@ -60,11 +60,11 @@ test("rejected first message shows the reason and can be retried", async ({ page
   await open("#/chat");
   await sendMessage(page, "!say at the second attempt");
   const unsentMessage = page.locator("article.unsent");
-  await expect(unsentMessage.getByRole("alert")).toContainText("too many turns are under way");
+  await expect(unsentMessage.getByRole("alert")).toContainText("too many turns are running");
   await expect(unsentMessage.getByRole("alert")).toContainText("wait until one has ended");
   const conversation = await currentConversationId(page);
   await page.reload();
-  await expect(unsentMessage.getByRole("alert")).toContainText("too many turns are under way");
+  await expect(unsentMessage.getByRole("alert")).toContainText("too many turns are running");
   rejecting = false;
   await unsentMessage.getByRole("button", { name: "Try again" }).click();
   await expect(await waitForAnswer(page)).toContainText("at the second attempt");
@@ -104,4 +104,21 @@ test("navigation during creation keeps the new view and one conversation", async
   await expect(await waitForAnswer(page)).toContainText("found later");
   await currentConversationId(page);
   expect(await conversationsTitled(page, "!say found later")).toHaveLength(1);
+});
+
+test("reload during navigation reopens the created conversation", async ({ page, open }) => {
+  await open("#/chat");
+  await sendMessage(page, "!say here");
+  await waitForAnswer(page);
+  const conversation = await currentConversationId(page);
+  // As if the reload had started before the page changed its URL.
+  await page.evaluate(() => history.replaceState(null, "", "#/chat"));
+  await page.reload();
+  await expect(page).toHaveURL(new RegExp(`#/chat/${conversation}$`));
+  await expect(answers(page).last()).toContainText("here");
+  await page.getByRole("link", { name: "New chat" }).first().click();
+  await expect(page).toHaveURL(/#\/chat$/);
+  await page.reload();
+  await waitUntilLoaded(page);
+  await expect(page.getByText("A new conversation")).toBeVisible();
 });

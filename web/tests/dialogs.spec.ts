@@ -37,7 +37,7 @@ test("Escape does not close a dialog while its request runs", async ({ page, ope
   });
   await page.route("**/compact", async (route) => {
     await released;
-    await route.fulfill({ status: 503, json: { code: "store_unavailable", detail: "the database is away" } });
+    await route.fulfill({ status: 503, json: { code: "store_unavailable", detail: "the database is unavailable" } });
   });
   await page.getByRole("button", { name: "Compact …" }).click();
   const dialog = page.getByRole("dialog");
@@ -45,7 +45,7 @@ test("Escape does not close a dialog while its request runs", async ({ page, ope
   for (let presses = 0; presses < 3; presses++) await page.keyboard.press("Escape");
   await expect(dialog.getByText("Writing the summary …")).toBeVisible();
   release();
-  await expect(dialog.getByRole("alert")).toContainText("The database is away.");
+  await expect(dialog.getByRole("alert")).toContainText("The database is unavailable.");
   await page.keyboard.press("Escape");
   await expect(dialog).toHaveCount(0);
   await page.getByRole("button", { name: "Compact …" }).click();

@@ -1,5 +1,6 @@
 // Checks of every view: both themes, desktop and phone sizes, and accessibility rules.
 import { mkdirSync } from "node:fs";
+import type { Request } from "@playwright/test";
 import { expectAccessible } from "./accessibility";
 import { expect, horizontalOverflow, test, VIEWS, waitUntilLoaded } from "./fixtures";
 import { tabTo } from "./keyboard";
@@ -113,16 +114,14 @@ test("first paint needs few small files and no API response", async ({ page }) =
 });
 
 test("first view transfers less than 100 KB", async ({ page }) => {
-  let bytes = 0;
-  page.on("response", async (response) => {
-    const sizes = await response
-      .request()
-      .sizes()
-      .catch(() => undefined);
-    if (/\/(assets\/|$)/.test(new URL(response.url()).pathname)) bytes += sizes?.responseBodySize ?? 0;
+  const files: Request[] = [];
+  page.on("requestfinished", (request) => {
+    if (/\/(assets\/|$)/.test(new URL(request.url()).pathname)) files.push(request);
   });
   await page.goto(`${process.env.FOREWORD_PAGE}/#/prompt`);
   await waitUntilLoaded(page);
+  const sizes = await Promise.all(files.map((request) => request.sizes()));
+  const bytes = sizes.reduce((sum, size) => sum + size.responseBodySize, 0);
   expect(bytes).toBeGreaterThan(0);
   expect(bytes).toBeLessThan(100 * 1024);
   console.log(`      first view: ${(bytes / 1024).toFixed(1)} KB`);

@@ -43,10 +43,10 @@ test("list shows layers in order with lock, size and author", async ({ page, bro
   await expect(page.getByLabel("Agent")).toHaveValue("keeper");
   await expect(rows(page)).toHaveCount(11);
   await expect(rows(page).nth(1)).toContainText(/Constitution\s*locked/);
-  await expect(rows(page).nth(6)).toContainText(/Decision loop\s*can be changed/);
+  await expect(rows(page).nth(6)).toContainText(/Decision loop\s*editable/);
   await expect(rows(page).nth(6)).toContainText(/\d+ tok.*of 4,000 characters.*version \d+.*alice \(owner\)/);
   await expect(rows(page).nth(8)).toContainText("keeper (agent)");
-  await expect(rows(page).nth(10)).toContainText("made each turn");
+  await expect(rows(page).nth(10)).toContainText("generated each turn");
   await expect(page.getByText(/of 8,000 characters used/)).toBeVisible();
   expect(browserErrors).toEqual([]);
 });
@@ -56,7 +56,7 @@ test("locked layer is readable but not editable", async ({ page }) => {
   await rows(page).nth(1).getByRole("link").click();
   await expect(detail(page, "1").getByRole("heading", { name: /Constitution/ })).toBeVisible();
   await expect(detail(page, "1").getByRole("region", { name: "Text of the layer" })).toContainText("Layer 1");
-  await expect(detail(page, "1").getByText("Nobody can change it here")).toBeVisible();
+  await expect(detail(page, "1").getByText("Read-only, also for the agent")).toBeVisible();
   await expect(page.getByRole("button", { name: "Edit" })).toHaveCount(0);
   await expect(page.getByRole("tab", { name: "History" })).toHaveCount(0);
 });
@@ -100,8 +100,9 @@ test("Save button stays visible and the diff is not cut off", async ({ page }) =
     page.locator(".diff .before").boundingBox(),
     page.locator(".diff .after").boundingBox(),
   ]);
-  expect(after?.y).toBe(before?.y);
-  expect((after?.x ?? 0) - (before?.x ?? 0)).toBeLessThan(150);
+  if (!before || !after) throw new Error("the difference is not visible");
+  expect(after.y).toBe(before.y);
+  expect(after.x - before.x).toBeLessThan(150);
 });
 
 test("overlong text shows its excess and the server error", async ({ page }) => {

@@ -237,7 +237,7 @@ test("epochs show their reason and the changes between two", async ({ page, open
   const rows = page.getByRole("row");
   await expect(rows.filter({ hasText: "in force" })).toContainText("trust fell from inner to familiar");
   await expect(rows.filter({ hasText: "first turn" })).toContainText("1,623");
-  await expect(page.getByText("Gone: user/USER.md. 275 tokens fewer.")).toBeVisible();
+  await expect(page.getByText("Removed: user/USER.md. 275 tokens fewer.")).toBeVisible();
   await expect(page.locator(".diff").getByText("hand_over").first()).toBeVisible();
   await page.getByRole("radio", { name: "Epoch 2 as the one before" }).check();
   await expect(page.getByLabel("Text of epoch 2")).toContainText("These rules come first");

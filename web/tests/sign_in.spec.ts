@@ -28,6 +28,9 @@ test("sign-in link works once and leaves no readable token", async ({ page, brow
     () => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage }),
   );
   expect(storedData).not.toContain("fwd_");
+  const cookies = await page.context().cookies(server.url);
+  expect(cookies.length).toBeGreaterThan(0);
+  expect(cookies.every((cookie) => cookie.httpOnly)).toBe(true);
   await page.reload();
   await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
 

@@ -35,11 +35,11 @@ test("failed sign-out shows the reason and stays signed in", async ({ page }) =>
   await openView(page, "#/prompt");
   await page.route("**/api/v1/session", (route) =>
     route.request().method() === "DELETE"
-      ? route.fulfill({ status: 503, json: { code: "store_unavailable", detail: "the database is away" } })
+      ? route.fulfill({ status: 503, json: { code: "store_unavailable", detail: "the database is unavailable" } })
       : route.continue(),
   );
   await page.getByRole("button", { name: "Sign out" }).click();
-  await expect(page.getByText(/You are still signed in/)).toContainText("The database is away.");
+  await expect(page.getByText(/You are still signed in/)).toContainText("The database is unavailable.");
   await expect(page.getByText(/You are still signed in/)).toContainText(/Try again/);
   await expect(navigation(page)).toBeVisible();
 });
@@ -48,7 +48,7 @@ test("server error on reload does not sign out and is retried", async ({ page })
   await openView(page, "#/prompt");
   let unavailable = true;
   await page.route("**/api/v1/session", (route) =>
-    unavailable ? route.fulfill({ status: 503, body: "upstream is away" }) : route.continue(),
+    unavailable ? route.fulfill({ status: 503, body: "upstream is unavailable" }) : route.continue(),
   );
   await page.reload();
   await expect(page.getByRole("alert")).toContainText("503");

@@ -149,7 +149,7 @@ test("preview follows typing and user, with tokens and prices", async ({ page, b
   await replaceText(page, "Words for [prompt:model]. [file:prompts/house-style.md]");
   await expect(preview(page)).toContainText("Words for offline/demo-small.");
   const previewRegion = page.getByRole("region", { name: "Preview" });
-  await expect(previewRegion).toContainText(/Weighs\s*\d+ tok/);
+  await expect(previewRegion).toContainText(/Size\s*\d+ tok/);
   await expect(previewRegion).toContainText(/A cold turn\s*\$0\.\d+/);
   await expect(previewRegion).toContainText(/A warm turn\s*\$0\.\d+/);
   await editor(page).click();

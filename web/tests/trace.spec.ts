@@ -222,6 +222,7 @@ test("turns are filtered by user, time and conversation", async ({ page }) => {
   await page.getByRole("combobox", { name: "conversation" }).press("Enter");
   await expect(page).toHaveURL(/conversation=van/);
   await waitUntilLoaded(page);
+  await expect(rows(page).first()).toContainText("Papers of the van");
   expect((await rows(page).allInnerTexts()).every((row) => row.includes("Papers of the van"))).toBe(true);
   // The URL restores the same view.
   await page.reload();

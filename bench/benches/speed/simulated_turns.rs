@@ -10,8 +10,8 @@ use foreword_core::models::{ModelCatalog, ModelFacts};
 use foreword_core::money::{Money, Price};
 use foreword_core::price::cost_of;
 use foreword_core::simulate::{
-    Bill, CacheModel, ChangeTrigger, Layout, Pauses, Scenario, SendStrategy, SimulatedProvider, SizedLayer,
-    simulate,
+    CacheModel, ChangeTrigger, ConversationCost, Layout, Pauses, Scenario, SendStrategy, SimulatedProvider,
+    SizedLayer, simulate,
 };
 use foreword_prompt::prompt::CacheClass;
 
@@ -34,7 +34,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
             let mut calls = 0;
             for _ in 0..ROUNDS {
                 let start = Instant::now();
-                calls = black_box(bill(&layout, facts)?).calls;
+                calls = black_box(costs(&layout, facts)?).calls;
                 let simulated = start.elapsed();
                 let start = Instant::now();
                 black_box(priced(facts, calls));
@@ -47,7 +47,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     Ok(())
 }
 
-fn bill(layout: &Layout, facts: &ModelFacts) -> Result<Bill, Box<dyn Error>> {
+fn costs(layout: &Layout, facts: &ModelFacts) -> Result<ConversationCost, Box<dyn Error>> {
     let scenario = Scenario {
         turns: TURNS,
         tool_rounds: 2,
@@ -57,7 +57,7 @@ fn bill(layout: &Layout, facts: &ModelFacts) -> Result<Bill, Box<dyn Error>> {
         ..Scenario::default()
     };
     let provider = SimulatedProvider { facts, rules: CacheModel::of(facts, None), ttl: Default::default() };
-    Ok(simulate(layout, &scenario, provider)?.bill)
+    Ok(simulate(layout, &scenario, provider)?.costs)
 }
 
 /// A prompt like that of blueprint `gateway`.

@@ -31,7 +31,7 @@ pub enum AgentError {
     Id(#[from] BadId),
     /// The message is empty.
     #[error("an empty message can't be answered")]
-    NoWords,
+    EmptyMessage,
     /// The message is too long.
     #[error("a message has {size} bytes, {limit} are allowed: put the text into a file and name it")]
     TooLong {
@@ -48,7 +48,7 @@ pub enum AgentError {
     Busy(ConversationId),
     /// The compaction was cancelled, or the agent shuts down.
     #[error("the compaction of conversation `{0}` was cancelled: nothing has changed")]
-    CalledOff(ConversationId),
+    CompactionCancelled(ConversationId),
     /// The agent of the conversation is no longer configured.
     #[error(
         "conversation `{conversation}` belongs to agent `{agent}`, which is no longer configured: add it to \
@@ -74,7 +74,7 @@ pub enum AgentError {
     },
     /// The conversation was recorded by a drop-in endpoint, so it has no agent.
     #[error("conversation `{0}` was recorded by a drop-in endpoint: no agent answers in it")]
-    PassedThrough(ConversationId),
+    ProxiedConversation(ConversationId),
     /// No other agent is configured.
     #[error("this workspace has only one agent: configure others in `agents`")]
     OneAgent,
@@ -123,7 +123,7 @@ impl AgentError {
     /// use foreword_prompt::trust::Trust;
     ///
     /// let owner = OwnerProof::of(Trust::Full).unwrap();
-    /// assert_eq!(*AgentError::NoWords.cause().reveal(owner), AgentError::NoWords.to_string());
+    /// assert_eq!(*AgentError::EmptyMessage.cause().reveal(owner), AgentError::EmptyMessage.to_string());
     /// ```
     #[must_use]
     pub fn cause(&self) -> OwnerOnly<String> {
@@ -144,7 +144,7 @@ impl AgentError {
 
     /// The error as a reader of `trust` sees it.
     #[must_use]
-    pub fn shown_at(&self, trust: Trust) -> String {
+    pub fn visible_at(&self, trust: Trust) -> String {
         self.cause().at(trust).cloned().unwrap_or_else(|| self.to_string())
     }
 

@@ -108,7 +108,7 @@ pub(crate) struct Shared {
     /// Tracks failing prompt sources.
     pub(crate) sources: SourceMonitor,
     /// Allows one estimate at a time of those that build many prompts.
-    weighing: Arc<Semaphore>,
+    estimate_permits: Arc<Semaphore>,
     /// Broadcasts the results of workspace reloads.
     pub(crate) reloads: broadcast::Sender<Reloaded>,
     /// The observer of all feeds.
@@ -148,7 +148,7 @@ impl Shared {
             firings: RunningFirings::default(),
             building: Arc::new(Semaphore::new(1)),
             sources: SourceMonitor::default(),
-            weighing: Arc::new(Semaphore::new(1)),
+            estimate_permits: Arc::new(Semaphore::new(1)),
             reloads: broadcast::Sender::new(16),
             observer: ObserverSlot::default(),
         }
@@ -165,7 +165,7 @@ impl Shared {
     }
 
     /// As [`Shared::tool`]. If the tool reads the event log, flushes the event queue first.
-    pub(crate) async fn tool_at_hand(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    pub(crate) async fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let tool = self.tool(name)?;
         if tool.reads_the_log() {
             // Continue with an incomplete log if the store does not respond.
@@ -176,8 +176,8 @@ impl Shared {
 
     /// Acquires the permit for an estimate that builds many prompts. The work owns the permit, because it may outlive
     /// the request that started it.
-    pub(crate) async fn weighing(&self) -> Result<OwnedSemaphorePermit, AgentError> {
-        Arc::clone(&self.weighing).acquire_owned().await.map_err(|_| AgentError::Closed)
+    pub(crate) async fn acquire_estimate_permit(&self) -> Result<OwnedSemaphorePermit, AgentError> {
+        Arc::clone(&self.estimate_permits).acquire_owned().await.map_err(|_| AgentError::Closed)
     }
 
     pub(crate) fn now(&self) -> Timestamp {

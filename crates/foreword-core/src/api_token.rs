@@ -19,16 +19,16 @@ string_enum! {
     }
     /// What a drop-in endpoint does with the prompt of a request.
     ProxyMode = "mode" {
-        /// Forwards the request unchanged.
+        /// Forwards the request unchanged; `foreword_server::proxy::inject_prompt` is not used.
         Observe = "observe",
-        /// Puts Foreword's prompt before the client's.
+        /// Puts Foreword's prompt before the client's, by `foreword_server::proxy::inject_prompt`.
         Prepend = "prepend",
-        /// Replaces the client's prompt with Foreword's.
+        /// Replaces the client's prompt with Foreword's, by `foreword_server::proxy::inject_prompt`.
         Replace = "replace",
     }
 }
 
-/// The hash of an API token. `Debug` does not print it.
+/// The BLAKE3 hash of an API token, computed by `foreword_server::auth::credential`. `Debug` does not print it.
 ///
 /// ```
 /// use foreword_core::api_token::TokenHash;

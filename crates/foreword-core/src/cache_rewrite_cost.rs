@@ -53,7 +53,7 @@ pub struct RewriteCost {
     /// that byte in whole steps for automatic caches.
     pub kept_tokens: u64,
     /// The tokens after that with the history; and the tools, if no breakpoint after them is left.
-    pub touched_tokens: u64,
+    pub rewritten_tokens: u64,
     /// How many of those are likely in the cache now.
     pub warm_tokens: u64,
     /// The extra cost of writing those instead of reading them.
@@ -82,7 +82,7 @@ impl RewriteCost {
 ///     tools_tokens: 0, frozen_tokens: 5_000, history_tokens: 700, idle: Duration::from_secs(60),
 /// };
 /// let found = rewrite_cost(&live, None).unwrap();
-/// assert_eq!((found.kept_tokens, found.touched_tokens), (3_000, 2_700));
+/// assert_eq!((found.kept_tokens, found.rewritten_tokens), (3_000, 2_700));
 /// assert!(rewrite_cost(&LiveConversation { next: live.frozen, ..live }, None).is_none());
 /// ```
 #[must_use]
@@ -91,7 +91,7 @@ pub fn rewrite_cost(live: &LiveConversation<'_>, facts: Option<&ModelFacts>) -> 
         return None;
     }
     let same = live.frozen.bytes().zip(live.next.bytes()).take_while(|(one, other)| one == other).count();
-    let (kept_tokens, touched) = match facts.map(|facts| (facts, CacheModel::of(facts, None).finding)) {
+    let (kept_tokens, rewritten) = match facts.map(|facts| (facts, CacheModel::of(facts, None).finding)) {
         Some((facts, CacheLookup::LongestPrefix { step, .. })) => in_steps(live, facts, same, step as u64),
         Some((
             _,
@@ -102,8 +102,8 @@ pub fn rewrite_cost(live: &LiveConversation<'_>, facts: Option<&ModelFacts>) -> 
         ))
         | None => at_marks(live, same),
     };
-    let touched_tokens = tokens_of(&touched);
-    let warm = facts.map_or_else(Vec::new, |facts| warm(live, facts, touched));
+    let rewritten_tokens = tokens_of(&rewritten);
+    let warm = facts.map_or_else(Vec::new, |facts| warm(live, facts, rewritten));
     let warm_tokens = tokens_of(&warm);
     let cost = match facts {
         Some(facts) if warm_tokens > 0 => surcharge(facts, live, &warm),
@@ -111,7 +111,7 @@ pub fn rewrite_cost(live: &LiveConversation<'_>, facts: Option<&ModelFacts>) -> 
         Some(facts) if facts.prices.is_some() => Price::Known(Money::ZERO),
         _ => Price::Unknown,
     };
-    Some(RewriteCost { kept_tokens, touched_tokens, warm_tokens, cost })
+    Some(RewriteCost { kept_tokens, rewritten_tokens, warm_tokens, cost })
 }
 
 /// Consecutive tokens with the same time to live.
@@ -130,14 +130,14 @@ fn tokens_of(stretches: &[Stretch]) -> u64 {
 fn at_marks(live: &LiveConversation<'_>, same: usize) -> (u64, Vec<Stretch>) {
     let kept = live.marks.iter().rev().find(|mark| mark.at <= same).map(|mark| mark.tokens);
     let (mut before, mut tools) = (kept.unwrap_or(0), if kept.is_none() { live.tools_tokens } else { 0 });
-    let mut touched = Vec::new();
+    let mut rewritten = Vec::new();
     for mark in live.marks.iter().filter(|mark| mark.at > same) {
-        touched.push(Stretch { tokens: tools + mark.tokens.saturating_sub(before), ttl: mark.ttl });
+        rewritten.push(Stretch { tokens: tools + mark.tokens.saturating_sub(before), ttl: mark.ttl });
         (before, tools) = (mark.tokens.max(before), 0);
     }
     let rest = tools + live.frozen_tokens.saturating_sub(before) + live.history_tokens;
-    touched.push(Stretch { tokens: rest, ttl: CacheTtl::FiveMinutes });
-    (kept.unwrap_or(0), touched)
+    rewritten.push(Stretch { tokens: rest, ttl: CacheTtl::FiveMinutes });
+    (kept.unwrap_or(0), rewritten)
 }
 
 /// The same for automatic caches, which match the longest prefix in whole steps.
@@ -146,19 +146,19 @@ fn in_steps(live: &LiveConversation<'_>, facts: &ModelFacts, same: usize, step: 
     let unchanged = facts.tokenizer.get().count(&live.frozen[..end]) as u64;
     let found = (live.tools_tokens + unchanged.min(live.frozen_tokens)) / step.max(1) * step.max(1);
     let behind = (live.tools_tokens + live.frozen_tokens).saturating_sub(found);
-    let touched = Stretch { tokens: behind + live.history_tokens, ttl: CacheTtl::FiveMinutes };
-    (found.saturating_sub(live.tools_tokens), vec![touched])
+    let rewritten = Stretch { tokens: behind + live.history_tokens, ttl: CacheTtl::FiveMinutes };
+    (found.saturating_sub(live.tools_tokens), vec![rewritten])
 }
 
 /// The spans that the provider still has in its cache.
-fn warm(live: &LiveConversation<'_>, facts: &ModelFacts, mut touched: Vec<Stretch>) -> Vec<Stretch> {
+fn warm(live: &LiveConversation<'_>, facts: &ModelFacts, mut rewritten: Vec<Stretch>) -> Vec<Stretch> {
     let rules = CacheModel::of(facts, None);
     // Below the minimum cacheable size nothing is cached.
     if rules.finding == CacheLookup::Nothing || live.tokens() < rules.minimum as u64 {
         return Vec::new();
     }
-    touched.retain(|stretch| live.idle < Duration::from_secs(rules.cache_seconds(stretch.ttl)));
-    touched
+    rewritten.retain(|stretch| live.idle < Duration::from_secs(rules.cache_seconds(stretch.ttl)));
+    rewritten
 }
 
 fn surcharge(facts: &ModelFacts, live: &LiveConversation<'_>, warm: &[Stretch]) -> Price {
@@ -178,7 +178,7 @@ fn surcharge(facts: &ModelFacts, live: &LiveConversation<'_>, warm: &[Stretch]) 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TotalRewriteCost {
     /// The number of changed conversations.
-    pub touched: u64,
+    pub affected: u64,
     /// Tokens that are likely cached now and will be written again.
     pub cached_tokens: u64,
     /// The cost, as far as it is known.
@@ -192,7 +192,7 @@ impl TotalRewriteCost {
     pub fn of<'a>(all: impl IntoIterator<Item = &'a RewriteCost>) -> Self {
         let mut loss = Self::default();
         for one in all {
-            loss.touched += 1;
+            loss.affected += 1;
             loss.cached_tokens += one.warm_tokens;
             match one.cost {
                 Price::Known(cost) => loss.cost = loss.cost + cost,
@@ -228,9 +228,9 @@ mod tests {
         ModelCatalog::builtin().find("anthropic/claude-sonnet-4-5").unwrap().clone()
     }
 
-    fn check(next: &str, kept: u64, touched: u64) {
+    fn check(next: &str, kept: u64, rewritten: u64) {
         let found = rewrite_cost(&LiveConversation { next, ..LIVE }, None).unwrap();
-        assert_eq!((found.kept_tokens, found.touched_tokens), (kept, touched), "{next}");
+        assert_eq!((found.kept_tokens, found.rewritten_tokens), (kept, rewritten), "{next}");
         assert_eq!((found.warm_tokens, found.cost), (0, Price::Unknown));
     }
 
@@ -248,22 +248,22 @@ mod tests {
     #[test]
     fn tools_stay_cached_without_explicit_breakpoints() {
         let live = LiveConversation { tools_tokens: 500, next: "x", ..LIVE };
-        let touched = |live: &LiveConversation<'_>, facts: &ModelFacts| {
+        let rewritten = |live: &LiveConversation<'_>, facts: &ModelFacts| {
             let found = rewrite_cost(live, Some(facts)).unwrap();
-            (found.kept_tokens, found.touched_tokens)
+            (found.kept_tokens, found.rewritten_tokens)
         };
-        assert_eq!(touched(&live, &sonnet()), (0, 10_500));
-        assert_eq!(touched(&LiveConversation { next: "aaaa", ..live }, &sonnet()), (2_000, 8_000));
+        assert_eq!(rewritten(&live, &sonnet()), (0, 10_500));
+        assert_eq!(rewritten(&LiveConversation { next: "aaaa", ..live }, &sonnet()), (2_000, 8_000));
         let automatic = ModelCatalog::builtin().find("openai/gpt-4o").unwrap().clone();
         // 500 tokens are three steps of 128, and 116 more.
-        assert_eq!(touched(&live, &automatic), (0, 10_116));
+        assert_eq!(rewritten(&live, &automatic), (0, 10_116));
         let text = "word ".repeat(1_000);
         let (frozen, next) = (format!("{text} one"), format!("{text} two"));
         let long =
             LiveConversation { frozen: &frozen, next: &next, frozen_tokens: 1_001, marks: &[], ..live };
-        let (kept, touched) = touched(&long, &automatic);
+        let (kept, rewritten) = rewritten(&long, &automatic);
         assert_eq!((500 + kept) % 128, 0);
-        assert!(kept > 800 && kept + touched == 1_001 + 4_000, "{kept} {touched}");
+        assert!(kept > 800 && kept + rewritten == 1_001 + 4_000, "{kept} {rewritten}");
     }
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
         let priced = rewrite_cost(&LIVE, Some(&sonnet())).unwrap();
         let unknown = RewriteCost { cost: Price::Unknown, ..priced };
         let loss = TotalRewriteCost::of(&[priced, unknown, priced]);
-        assert_eq!((loss.touched, loss.cached_tokens, loss.unpriced), (3, 24_000, 1));
+        assert_eq!((loss.affected, loss.cached_tokens, loss.unpriced), (3, 24_000, 1));
         assert_eq!(loss.cost.picodollars(), 2 * priced.cost.known().unwrap().picodollars());
     }
 }

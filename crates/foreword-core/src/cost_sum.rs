@@ -31,7 +31,7 @@ pub struct CostSum {
     /// Input tokens written to the provider's cache.
     pub cache_write: u64,
     /// Input tokens of calls with reported cache usage.
-    pub tokens_told: u64,
+    pub tokens_with_cache_usage: u64,
     /// The cost in US dollars, as far as prices are known.
     pub usd: f64,
     /// The number of calls of unknown price.
@@ -68,12 +68,13 @@ impl CostSum {
     ///
     /// ```
     /// use foreword_core::cost_sum::CostSum;
-    /// let sum = CostSum { tokens_in: 3_000, tokens_told: 2_000, cache_read: 500, ..CostSum::default() };
+    /// let sum = CostSum { tokens_in: 3_000, tokens_with_cache_usage: 2_000, cache_read: 500, ..CostSum::default() };
     /// assert_eq!(sum.cache_share(), Some(0.25));
     /// ```
     #[must_use]
     pub fn cache_share(&self) -> Option<f64> {
-        (self.tokens_told > 0).then(|| (self.cache_read as f64 / self.tokens_told as f64).min(1.0))
+        (self.tokens_with_cache_usage > 0)
+            .then(|| (self.cache_read as f64 / self.tokens_with_cache_usage as f64).min(1.0))
     }
 }
 
@@ -90,7 +91,9 @@ impl Add for CostSum {
             tokens_out: self.tokens_out.saturating_add(other.tokens_out),
             cache_read: self.cache_read.saturating_add(other.cache_read),
             cache_write: self.cache_write.saturating_add(other.cache_write),
-            tokens_told: self.tokens_told.saturating_add(other.tokens_told),
+            tokens_with_cache_usage: self
+                .tokens_with_cache_usage
+                .saturating_add(other.tokens_with_cache_usage),
             usd: self.usd + other.usd,
             unpriced: self.unpriced.saturating_add(other.unpriced),
         }
@@ -107,11 +110,12 @@ mod tests {
         let large = CostSum {
             calls: 1,
             tokens_in: 9_000,
-            tokens_told: 9_000,
+            tokens_with_cache_usage: 9_000,
             cache_read: 9_000,
             ..CostSum::default()
         };
-        let small = CostSum { calls: 1, tokens_in: 1_000, tokens_told: 1_000, ..CostSum::default() };
+        let small =
+            CostSum { calls: 1, tokens_in: 1_000, tokens_with_cache_usage: 1_000, ..CostSum::default() };
         assert_eq!(none.cache_share(), None);
         assert_eq!(small.cache_share(), Some(0.0));
         assert_eq!((large + small).cache_share(), Some(0.9));

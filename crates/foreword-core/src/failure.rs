@@ -144,14 +144,14 @@ impl Failure {
     /// use foreword_prompt::trust::Trust;
     ///
     /// let failure = Failure::new(ErrorCategory::ConfigError, "there is no `/srv/ada/SOUL.md`");
-    /// assert_eq!(failure.shown_at(Trust::Full, "t-1").message, "there is no `/srv/ada/SOUL.md`");
+    /// assert_eq!(failure.visible_at(Trust::Full, "t-1").message, "there is no `/srv/ada/SOUL.md`");
     /// assert_eq!(
-    ///     failure.shown_at(Trust::Inner, "t-1").message,
+    ///     failure.visible_at(Trust::Inner, "t-1").message,
     ///     "the agent's configuration needs its owner's attention (`t-1`)"
     /// );
     /// ```
     #[must_use]
-    pub fn shown_at(&self, trust: Trust, id: &str) -> FailureView {
+    pub fn visible_at(&self, trust: Trust, id: &str) -> FailureView {
         let message = match self.detail.at(trust) {
             Some(detail) => detail.clone(),
             None => format!("{} (`{id}`)", self.sentence()),
@@ -241,7 +241,7 @@ mod tests {
     fn only_the_owner_reads_the_cause() {
         let failure = Failure::new(ErrorCategory::ProviderTransient, "http://10.0.0.1:8080 refused");
         for trust in Trust::ALL {
-            let shown = failure.shown_at(trust, "t-1");
+            let shown = failure.visible_at(trust, "t-1");
             assert_eq!(shown.message.contains("10.0.0.1"), trust == Trust::Full, "{trust}");
             assert_eq!(shown.message.contains("t-1"), trust != Trust::Full, "{trust}");
             assert_eq!(shown.code, ErrorCategory::ProviderTransient);

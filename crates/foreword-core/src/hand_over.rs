@@ -105,7 +105,7 @@ pub fn notice(from: &str, to: &str, wish: &HandOverRequest) -> String {
 /// };
 /// let note = note(&[first], "clerk", Trust::Full).unwrap();
 /// assert!(note.contains("the first 2 answers are `Ada`'s, to alice (2 messages)"), "{note}");
-/// assert!(note.contains("alice wished it. The reason, as it was given: \"a letter\""), "{note}");
+/// assert!(note.contains("alice requested it. Stated reason: \"a letter\""), "{note}");
 /// ```
 #[must_use]
 pub fn note(hand_overs: &[HandOver], me: &str, trust: Trust) -> Option<String> {
@@ -118,18 +118,18 @@ pub fn note(hand_overs: &[HandOver], me: &str, trust: Trust) -> Option<String> {
     }
     if trust.permits(last.wish.trust) && last.to == me {
         let by = if last.wish.by_agent {
-            format!("`{}` wished it, in a turn for {}", name(&last.from), user(&last.wish))
+            format!("`{}` requested it, in a turn for {}", name(&last.from), user(&last.wish))
         } else {
-            format!("{} wished it", user(&last.wish))
+            format!("{} requested it", user(&last.wish))
         };
         let _ = write!(text, " {by}.");
         if let Some(reason) = reason(&last.wish) {
-            let _ = write!(text, " The reason, as it was given: {reason}.");
+            let _ = write!(text, " Stated reason: {reason}.");
         }
     }
     let stretches = stretches(hand_overs, me, trust);
     if stretches.is_empty() {
-        text.push_str(" Nobody has answered anything in it yet.");
+        text.push_str(" No agent has answered in it yet.");
     } else {
         let _ = write!(
             text,

@@ -38,7 +38,7 @@ pub enum CannotCover {
         before: u64,
     },
     /// It would cover an unanswered message.
-    #[error("message {seq} has not been taken up by a turn yet")]
+    #[error("message {seq} is still pending")]
     Pending {
         /// The message.
         seq: u64,

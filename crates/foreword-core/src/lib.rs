@@ -13,10 +13,10 @@
 //! assert_eq!(price.warm.to_string(), "$0.0025");
 //! ```
 
-pub mod allowance;
 pub mod api_token;
 pub mod backoff;
 pub mod budget;
+pub mod budget_rule;
 pub mod cache;
 pub mod cache_rewrite_cost;
 pub mod compaction;

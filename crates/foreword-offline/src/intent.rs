@@ -32,7 +32,7 @@ pub(crate) enum Intent {
 }
 
 /// The intent of a message: the first line with a recognised intent decides.
-pub(crate) fn understand(said: &str) -> Intent {
+pub(crate) fn parse_intent(said: &str) -> Intent {
     let asked = |line: &str| command(line.trim()).or_else(|| sentences(line).find_map(sentence));
     let greeted = || sentences(said).next().filter(|first| is_greeting(first)).map(|_| Intent::Introduce);
     said.lines().find_map(asked).or_else(greeted).unwrap_or(Intent::Unclear)
@@ -237,7 +237,7 @@ mod tests {
 
     fn check(table: &[(&str, &str)]) {
         for (said, expected) in table {
-            assert_eq!(intent_text(&understand(said)), *expected, "{said}");
+            assert_eq!(intent_text(&parse_intent(said)), *expected, "{said}");
         }
     }
 

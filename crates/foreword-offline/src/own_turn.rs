@@ -4,7 +4,7 @@
 use foreword_core::sender::{OWN_TURN_PROMPT, REPLY_TOOL};
 use serde_json::json;
 
-use crate::intent::{Intent, understand};
+use crate::intent::{Intent, parse_intent};
 use crate::reply::account;
 use crate::request_state::{DISCLAIMER, RequestState, asks, texts};
 use crate::script::{AnswerPart, AnswerScript};
@@ -48,7 +48,7 @@ fn answer_all(state: &RequestState<'_>) -> AnswerScript {
 
 fn answer(body: &str) -> String {
     let quoted = first_sentence(body, MAX_QUOTED_CHARS);
-    let said = match understand(body) {
+    let said = match parse_intent(body) {
         Intent::Introduce => "Hello, and thank you for writing.".to_owned(),
         Intent::Ask { .. } => format!("You ask: “{quoted}” I have no answer to that."),
         _ => format!("Your message has arrived: “{quoted}”"),

@@ -4,7 +4,7 @@ use foreword_prompt::trust::Trust;
 use serde_json::{Value, json};
 
 use crate::findings::{Findings, Quote};
-use crate::intent::{Intent, understand};
+use crate::intent::{Intent, parse_intent};
 use crate::outline::outline;
 use crate::request_state::{DISCLAIMER, Outcome, RequestState};
 use crate::script::{AnswerPart, AnswerScript};
@@ -20,7 +20,7 @@ const TITLE_WORDS: usize = 8;
 
 /// The answer to `said`, before or after its tool calls.
 pub(crate) fn script(state: &RequestState<'_>, said: &str) -> AnswerScript {
-    let intent = understand(said);
+    let intent = parse_intent(said);
     if let Some(script) = request_trace(&intent, state) {
         return script;
     }

@@ -166,9 +166,9 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The circumstances of this turn.
+/// What can end an epoch in this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Circumstances {
+pub struct EpochTriggers {
     /// Whether the history is being compacted.
     pub compacting: bool,
     /// Whether the provider's cache is known to have expired.
@@ -190,17 +190,17 @@ pub enum Decision {
 /// Decides whether `current` may be reused for a turn whose prompt would now be built from `now`.
 ///
 /// ```
-/// use foreword_prompt::epoch::{decide, Circumstances, Decision, Reason};
+/// use foreword_prompt::epoch::{decide, EpochTriggers, Decision, Reason};
 /// # use foreword_prompt::epoch::{Dependencies, HardDependencies};
 /// # use foreword_prompt::{text::ContentHash, trust::Trust};
 /// # let now = Dependencies { soft: Default::default(), hard: HardDependencies {
 /// #     trust: Trust::Full, agent: "a".into(), blueprint: "b".into(), cwd: "/".into(),
 /// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into(), personal_to: None,
 /// #     session_instructions: None, context: None } };
-/// assert_eq!(decide(None, &now, Circumstances::default()), Decision::Open(Reason::FirstTurn));
+/// assert_eq!(decide(None, &now, EpochTriggers::default()), Decision::Open(Reason::FirstTurn));
 /// ```
 #[must_use]
-pub fn decide(current: Option<&Dependencies>, now: &Dependencies, circumstances: Circumstances) -> Decision {
+pub fn decide(current: Option<&Dependencies>, now: &Dependencies, triggers: EpochTriggers) -> Decision {
     let Some(current) = current else { return Decision::Open(Reason::FirstTurn) };
     let (from, to) = (current.hard.trust, now.hard.trust);
     if !to.permits(from) {
@@ -210,11 +210,11 @@ pub fn decide(current: Option<&Dependencies>, now: &Dependencies, circumstances:
     if !changes.is_empty() {
         return Decision::Open(Reason::Changed(changes));
     }
-    if circumstances.compacting {
+    if triggers.compacting {
         return Decision::Open(Reason::Compaction);
     }
     let drifted = drift(&current.soft, &now.soft);
-    if circumstances.cache_cold && !drifted.is_empty() {
+    if triggers.cache_cold && !drifted.is_empty() {
         return Decision::Open(Reason::CacheCold);
     }
     Decision::Reuse { drifted }
@@ -273,26 +273,25 @@ mod tests {
         }
     }
 
-    fn check(change: impl Fn(&mut Dependencies), circumstances: Circumstances, expected: Decision) {
+    fn check(change: impl Fn(&mut Dependencies), triggers: EpochTriggers, expected: Decision) {
         let current = dependencies();
         let mut now = dependencies();
         change(&mut now);
-        assert_eq!(decide(Some(&current), &now, circumstances), expected);
+        assert_eq!(decide(Some(&current), &now, triggers), expected);
     }
 
     #[test]
     fn unchanged_inputs_reuse_the_epoch() {
-        check(|_| {}, Circumstances::default(), Decision::Reuse { drifted: vec![] });
-        let cold = Circumstances { cache_cold: true, ..Circumstances::default() };
+        check(|_| {}, EpochTriggers::default(), Decision::Reuse { drifted: vec![] });
+        let cold = EpochTriggers { cache_cold: true, ..EpochTriggers::default() };
         check(|_| {}, cold, Decision::Reuse { drifted: vec![] });
     }
 
     #[test]
     fn falling_trust_always_opens_a_new_epoch() {
-        for circumstances in [Circumstances::default(), Circumstances { compacting: true, cache_cold: true }]
-        {
+        for triggers in [EpochTriggers::default(), EpochTriggers { compacting: true, cache_cold: true }] {
             let fell = Reason::TrustFell { from: Trust::Inner, to: Trust::Familiar };
-            check(|now| now.hard.trust = Trust::Familiar, circumstances, Decision::Open(fell));
+            check(|now| now.hard.trust = Trust::Familiar, triggers, Decision::Open(fell));
         }
     }
 
@@ -315,7 +314,7 @@ mod tests {
             let current = dependencies();
             let mut now = dependencies();
             change(&mut now.hard);
-            let decision = decide(Some(&current), &now, Circumstances::default());
+            let decision = decide(Some(&current), &now, EpochTriggers::default());
             let Decision::Open(Reason::Changed(changes)) = decision else { panic!("{what}: {decision:?}") };
             assert_eq!(changes.iter().map(|change| &*change.what).collect::<Vec<_>>(), [what]);
         }
@@ -328,15 +327,15 @@ mod tests {
             now.soft.insert("skills".into(), ContentHash::of("new"));
         };
         let drifted = vec!["skills".into(), "soul".into()];
-        check(edit, Circumstances::default(), Decision::Reuse { drifted });
+        check(edit, EpochTriggers::default(), Decision::Reuse { drifted });
         check(
             edit,
-            Circumstances { cache_cold: true, ..Circumstances::default() },
+            EpochTriggers { cache_cold: true, ..EpochTriggers::default() },
             Decision::Open(Reason::CacheCold),
         );
         check(
             edit,
-            Circumstances { compacting: true, ..Circumstances::default() },
+            EpochTriggers { compacting: true, ..EpochTriggers::default() },
             Decision::Open(Reason::Compaction),
         );
     }
@@ -349,7 +348,7 @@ mod tests {
         let unread = |speaker: &str| {
             let mut now = dependencies();
             now.assume_unread_unchanged(&current, Some(speaker), |layer| layer == "user");
-            decide(Some(&current), &now, Circumstances::default())
+            decide(Some(&current), &now, EpochTriggers::default())
         };
         assert_eq!(unread("alice"), Decision::Reuse { drifted: vec![] });
         let Decision::Open(Reason::Changed(changes)) = unread("bob") else { panic!("reused for bob") };

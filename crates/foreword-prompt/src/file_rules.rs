@@ -6,23 +6,23 @@ use crate::trust::Trust;
 
 /// The requirement for reading a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needed {
+pub enum FileRequirement {
     /// At least this trust.
     Trust(Trust),
     /// Not readable at any trust: it belongs to another user, or to an unknown store.
-    Nobody,
+    Never,
     /// No rule applies.
-    Unruled,
+    NoRule,
 }
 
-impl Needed {
+impl FileRequirement {
     /// Whether a reader of `trust` may read it; `unruled` applies to a file without a rule.
     #[must_use]
     pub fn permits(self, trust: Trust, unruled: Trust) -> bool {
         match self {
             Self::Trust(needed) => trust.permits(needed),
-            Self::Nobody => false,
-            Self::Unruled => trust.permits(unruled),
+            Self::Never => false,
+            Self::NoRule => trust.permits(unruled),
         }
     }
 }
@@ -48,14 +48,14 @@ pub fn store_trust(store: &str) -> Option<Trust> {
 /// The requirement of the file at `path`, relative to the workspace, for `user`.
 ///
 /// ```
-/// use foreword_prompt::file_rules::{needed, Needed};
+/// use foreword_prompt::file_rules::{required_trust, FileRequirement};
 /// use foreword_prompt::trust::Trust;
-/// assert_eq!(needed("memory/social/people.md", Some("carol"), &[]), Needed::Trust(Trust::Familiar));
-/// assert_eq!(needed("./users//alice/USER.md", Some("bob"), &[]), Needed::Nobody);
-/// assert_eq!(needed("notes.md", Some("bob"), &[]), Needed::Unruled);
+/// assert_eq!(required_trust("memory/social/people.md", Some("carol"), &[]), FileRequirement::Trust(Trust::Familiar));
+/// assert_eq!(required_trust("./users//alice/USER.md", Some("bob"), &[]), FileRequirement::Never);
+/// assert_eq!(required_trust("notes.md", Some("bob"), &[]), FileRequirement::NoRule);
 /// ```
 #[must_use]
-pub fn needed(path: &str, user: Option<&str>, rules: &[FileRule]) -> Needed {
+pub fn required_trust(path: &str, user: Option<&str>, rules: &[FileRule]) -> FileRequirement {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let rule = |per_user: bool, path: &str| {
         rules.iter().find(|rule| rule.per_user == per_user && rule.path == path).map(|rule| rule.trust)
@@ -64,16 +64,16 @@ pub fn needed(path: &str, user: Option<&str>, rules: &[FileRule]) -> Needed {
     match parts.as_slice() {
         // A rule may require more than the store, never less.
         ["memory", store, _, ..] => match store_trust(store) {
-            Some(trust) => Needed::Trust(trust.stricter(listed.unwrap_or(trust))),
-            None => Needed::Nobody,
+            Some(trust) => FileRequirement::Trust(trust.stricter(listed.unwrap_or(trust))),
+            None => FileRequirement::Never,
         },
         ["users", owner, rest @ ..] if !rest.is_empty() => match user {
             Some(user) if user == *owner => {
-                Needed::Trust(rule(true, &rest.join("/")).unwrap_or(Trust::Inner))
+                FileRequirement::Trust(rule(true, &rest.join("/")).unwrap_or(Trust::Inner))
             }
-            _ => Needed::Nobody,
+            _ => FileRequirement::Never,
         },
-        _ => listed.map_or(Needed::Unruled, Needed::Trust),
+        _ => listed.map_or(FileRequirement::NoRule, FileRequirement::Trust),
     }
 }
 
@@ -123,31 +123,44 @@ mod tests {
     #[test]
     fn dots_and_double_slashes_do_not_bypass_a_rule() {
         for path in ["AGENTS.md", "./AGENTS.md", ".//AGENTS.md"] {
-            assert_eq!(needed(path, None, &rules()), Needed::Trust(Trust::Familiar), "{path}");
+            assert_eq!(
+                required_trust(path, None, &rules()),
+                FileRequirement::Trust(Trust::Familiar),
+                "{path}"
+            );
         }
         for path in ["./memory/private/y.md", "memory//private/y.md", "memory/./private/y.md"] {
-            assert_eq!(needed(path, None, &rules()), Needed::Trust(Trust::Full), "{path}");
+            assert_eq!(required_trust(path, None, &rules()), FileRequirement::Trust(Trust::Full), "{path}");
         }
     }
 
     #[test]
     fn rule_can_raise_the_trust_of_a_store_only() {
-        assert_eq!(needed("memory/private/x.md", None, &rules()), Needed::Trust(Trust::Full));
-        assert_eq!(needed("memory/odd/x.md", None, &rules()), Needed::Nobody);
+        assert_eq!(
+            required_trust("memory/private/x.md", None, &rules()),
+            FileRequirement::Trust(Trust::Full)
+        );
+        assert_eq!(required_trust("memory/odd/x.md", None, &rules()), FileRequirement::Never);
     }
 
     #[test]
     fn user_folder_is_readable_by_its_owner_only() {
-        assert_eq!(needed("users/alice/USER.md", Some("alice"), &rules()), Needed::Trust(Trust::Full));
-        assert_eq!(needed("users/alice/notes.md", Some("alice"), &rules()), Needed::Trust(Trust::Inner));
-        assert_eq!(needed("users/alice/USER.md", Some("bob"), &rules()), Needed::Nobody);
-        assert_eq!(needed("users/alice/USER.md", None, &rules()), Needed::Nobody);
+        assert_eq!(
+            required_trust("users/alice/USER.md", Some("alice"), &rules()),
+            FileRequirement::Trust(Trust::Full)
+        );
+        assert_eq!(
+            required_trust("users/alice/notes.md", Some("alice"), &rules()),
+            FileRequirement::Trust(Trust::Inner)
+        );
+        assert_eq!(required_trust("users/alice/USER.md", Some("bob"), &rules()), FileRequirement::Never);
+        assert_eq!(required_trust("users/alice/USER.md", None, &rules()), FileRequirement::Never);
     }
 
     #[test]
     fn file_without_rule_needs_the_given_trust() {
-        assert!(Needed::Unruled.permits(Trust::Public, Trust::Public));
-        assert!(!Needed::Unruled.permits(Trust::Inner, Trust::Full));
-        assert!(!Needed::Nobody.permits(Trust::Full, Trust::Public));
+        assert!(FileRequirement::NoRule.permits(Trust::Public, Trust::Public));
+        assert!(!FileRequirement::NoRule.permits(Trust::Inner, Trust::Full));
+        assert!(!FileRequirement::Never.permits(Trust::Full, Trust::Public));
     }
 }

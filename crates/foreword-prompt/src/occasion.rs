@@ -44,7 +44,7 @@ impl fmt::Display for Channel {
 
 /// A point in time, already formatted by the caller, which has the clock and the time zone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Moment {
+pub struct FormattedTime {
     /// Such as `2026-11-16T08:30:00Z`.
     pub timestamp: Arc<str>,
     /// Such as `2026-11-16`.
@@ -73,5 +73,5 @@ pub struct Occasion {
     /// The conversation, if there is one yet.
     pub conversation: Option<Arc<str>>,
     /// The current time.
-    pub now: Moment,
+    pub now: FormattedTime,
 }

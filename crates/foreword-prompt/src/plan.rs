@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::blueprint::Blueprint;
 use crate::content::fill;
-use crate::file_rules::{Needed, needed};
+use crate::file_rules::{FileRequirement, required_trust};
 use crate::layer::{FileSource, Layer, Source, Stability};
 use crate::trust::{Trust, TrustDecision};
 
@@ -118,13 +118,13 @@ impl Plan {
         }
         let trust = wanted.trust.effective();
         let withheld = match &layer.source {
-            Source::File(file) => match needed(&file.path, wanted.user(), wanted.files) {
-                Needed::Trust(needed) => {
+            Source::File(file) => match required_trust(&file.path, wanted.user(), wanted.files) {
+                FileRequirement::Trust(needed) => {
                     layer.trust = layer.trust.stricter(needed);
                     None
                 }
-                Needed::Nobody => Some(format!("`{}` is not for this person", file.path)),
-                Needed::Unruled => {
+                FileRequirement::Never => Some(format!("`{}` is not for this person", file.path)),
+                FileRequirement::NoRule => {
                     layer.trust = layer.trust.stricter(file.unlisted);
                     None
                 }

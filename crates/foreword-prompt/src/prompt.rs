@@ -10,7 +10,7 @@ use crate::budget::TokenBudget;
 use crate::cut::Cut;
 use crate::dynamic::runtime_at;
 use crate::layer::{Dynamic, Layer, LayerId, Source, Stability};
-use crate::occasion::{Moment, Occasion};
+use crate::occasion::{FormattedTime, Occasion};
 use crate::plan::LeftOut;
 use crate::text::ContentHash;
 use crate::tokens::TokenCounter;
@@ -304,7 +304,7 @@ impl Prompt {
 }
 
 /// The text of a runtime layer at another time.
-fn clock_text(one: &TurnSegment, now: &Moment) -> String {
+fn clock_text(one: &TurnSegment, now: &FormattedTime) -> String {
     let heading = one.segment.layer.heading.as_ref().map_or(0, |heading| heading.len() + "\n\n".len());
     let (before, lines) = one.text.split_at(one.segment.separator + heading);
     let mut text = String::with_capacity(one.text.len() + 32);

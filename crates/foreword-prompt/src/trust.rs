@@ -130,7 +130,7 @@ impl TrustDecision {
 
     /// The decision when an audience of trust `audience` can read along.
     #[must_use]
-    pub fn heard_by(self, audience: Trust) -> Self {
+    pub fn limited_to_audience(self, audience: Trust) -> Self {
         Self { ceiling: self.ceiling.meet(audience), ..self }
     }
 
@@ -169,7 +169,8 @@ mod tests {
         for user in Trust::ALL {
             for ceiling in Trust::ALL {
                 for audience in Trust::ALL {
-                    let effective = TrustDecision::new(user, ceiling).heard_by(audience).effective();
+                    let effective =
+                        TrustDecision::new(user, ceiling).limited_to_audience(audience).effective();
                     assert!(
                         user.permits(effective) && ceiling.permits(effective) && audience.permits(effective)
                     );

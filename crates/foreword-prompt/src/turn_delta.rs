@@ -92,7 +92,7 @@ impl Announced {
         }
         let believed = self.turn.iter().filter(|(_, hash)| hash.is_some()).map(|(id, _)| id);
         for gone in believed.filter(|id| !announced.turn.contains_key(*id)) {
-            parts.push(format!("`{gone}`: nothing any more; what was said before no longer holds."));
+            parts.push(format!("`{gone}`: removed; its earlier content no longer applies."));
         }
         let text = (!parts.is_empty()).then(|| format!("{TURN_OPEN}{}{TURN_CLOSE}", parts.join("\n\n")));
         TurnDelta { text, announced }

@@ -34,7 +34,7 @@ const ROUTES: [ExternalRoute; 9] = [
         HttpMethod::Post,
         "/anthropic/v1/messages",
         "Anthropic's messages",
-        "Streamed if the body says so. In `prepend` and `replace` the agent's prompt is injected. With `chat`, or on this \
+        "Streamed if the body has `stream: true`. In `prepend` and `replace` the agent's prompt is injected. With `chat`, or on this \
          machine with the client's own provider key.",
     ),
     drop_in(
@@ -59,7 +59,7 @@ const ROUTES: [ExternalRoute; 9] = [
         HttpMethod::Post,
         "/openai/v1/chat/completions",
         "OpenAI's chat completions",
-        "Streamed if the body says so. In `prepend` and `replace` the agent's prompt is injected. With `chat`, or on this \
+        "Streamed if the body has `stream: true`. In `prepend` and `replace` the agent's prompt is injected. With `chat`, or on this \
          machine with the client's own provider key.",
     ),
     drop_in(

@@ -52,7 +52,6 @@ struct ForOwner {
 
 /// One of several problems.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = ProblemPlace)]
 pub struct ProblemLocation {
     /// The message.
     pub message: String,
@@ -153,7 +152,7 @@ impl Problem {
         self
     }
 
-    /// Adds the cause, which [`Problem::shown_at`] shows to the owner only.
+    /// Adds the cause, which [`Problem::visible_at`] shows to the owner only.
     pub(crate) fn cause(mut self, detail: impl Into<String>, help: Option<String>) -> Self {
         self.for_owner = Some(Box::new(ForOwner { detail: detail.into(), help }.into()));
         self
@@ -161,7 +160,7 @@ impl Problem {
 
     /// The problem as a reader of this effective trust sees it: the owner gets the cause. Without this call the cause
     /// is never shown.
-    pub(crate) fn shown_at(mut self, trust: Trust) -> Self {
+    pub(crate) fn visible_at(mut self, trust: Trust) -> Self {
         if let Some(ForOwner { detail, help }) =
             self.for_owner.take().and_then(|cause| cause.at(trust).cloned())
         {
@@ -228,7 +227,7 @@ impl Problem {
     pub(crate) fn of_agent(error: AgentError, trust: Trust) -> Self {
         match error {
             AgentError::Settings(error) => Self::of_settings(&error, trust),
-            error => Self::from(error).shown_at(trust),
+            error => Self::from(error).visible_at(trust),
         }
     }
 }
@@ -296,15 +295,15 @@ impl From<AgentError> for Problem {
         let problem = match error {
             AgentError::Store(error) => return error.into(),
             AgentError::Workspace(error) => return error.into(),
-            AgentError::NoWords => Self::bad_request("empty_message", words),
+            AgentError::EmptyMessage => Self::bad_request("empty_message", words),
             AgentError::Id(_) => Self::bad_request("invalid_id", words),
             AgentError::TooLong { .. } => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_long", words),
             AgentError::NothingToCompact(_) => Self::conflict("nothing_to_compact", words),
             AgentError::Busy(_) => Self::conflict("busy", words).retry_after(1),
-            AgentError::CalledOff(_) => Self::conflict("cancelled", words),
+            AgentError::CompactionCancelled(_) => Self::conflict("cancelled", words),
             AgentError::AgentGone { .. } => Self::conflict("agent_not_configured", words),
             AgentError::OtherAgent { .. } => Self::conflict("other_agent", words),
-            AgentError::PassedThrough(_) => Self::conflict("proxied_conversation", words),
+            AgentError::ProxiedConversation(_) => Self::conflict("proxied_conversation", words),
             AgentError::OneAgent | AgentError::SameAgent { .. } => Self::conflict("same_agent", words),
             AgentError::NotTrusted { .. } => Self::forbidden("not_trusted", words),
             // The caller may not be the one who set it, and only the owner may see the stored directory.

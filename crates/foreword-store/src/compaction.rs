@@ -3,7 +3,7 @@
 use foreword_core::history::History;
 use foreword_core::id::{ConversationId, MessageId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role, Usage};
-use foreword_prompt::epoch::Circumstances;
+use foreword_prompt::epoch::EpochTriggers;
 
 use crate::conversation_lock;
 use crate::engine::{Access, Operation, Sql, values};
@@ -100,7 +100,7 @@ impl Operation for Compact {
             }
         })?;
         let summary = messages::append(sql, &self.summary(&history)).await?;
-        let compacting = Circumstances { compacting: true, ..epoch.circumstances };
+        let compacting = EpochTriggers { compacting: true, ..epoch.triggers };
         let opened = epochs::open_or_reuse(sql, epoch, compacting).await?.into_epoch();
         let number = expected + 1;
         sql.execute(

@@ -59,7 +59,7 @@ impl Store {
     /// # Errors
     /// If there is no such conversation, or the database can't be written.
     pub async fn hand_over(&self, new: NewHandOver) -> Result<HandOverOutcome, StoreError> {
-        self.run(Give(new)).await
+        self.run(HandOverConversation(new)).await
     }
 
     /// Requests a hand-over at the end of `turn`. A later request replaces it.
@@ -76,9 +76,9 @@ impl Store {
     }
 }
 
-struct Give(NewHandOver);
+struct HandOverConversation(NewHandOver);
 
-impl Operation for Give {
+impl Operation for HandOverConversation {
     type Output = HandOverOutcome;
     const ACCESS: Access = Access::Write;
 

@@ -37,7 +37,7 @@ pub struct Nodes {
 impl Store {
     /// Records a node's heartbeat.
     pub async fn register_node(&self, node: Node) -> Result<(), StoreError> {
-        self.run(There(node)).await
+        self.run(RegisterNode(node)).await
     }
 
     /// Removes a node on shutdown.
@@ -70,7 +70,7 @@ impl Store {
 
     /// The nodes with a heartbeat in the last `within`. `now` is the caller's clock, for a store without its own.
     pub async fn nodes(&self, now: Timestamp, within: Duration) -> Result<Nodes, StoreError> {
-        self.run(Seen { now, within }).await
+        self.run(ListNodes { now, within }).await
     }
 
     /// Removes nodes without a heartbeat in the last `within`. Returns how many.
@@ -94,9 +94,9 @@ impl Operation for Holders {
     }
 }
 
-struct There(Node);
+struct RegisterNode(Node);
 
-impl Operation for There {
+impl Operation for RegisterNode {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
@@ -125,12 +125,12 @@ impl Operation for Stopped {
     }
 }
 
-struct Seen {
+struct ListNodes {
     now: Timestamp,
     within: Duration,
 }
 
-impl Operation for Seen {
+impl Operation for ListNodes {
     type Output = Nodes;
     const ACCESS: Access = Access::Read;
 

@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::hand_overs;
 use crate::messages;
 use crate::store::Store;
-use crate::turns::Begun;
+use crate::turns::StartedTurn;
 
 /// The inputs of a turn.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -42,7 +42,7 @@ impl TurnInputs {
     /// The inputs after `begun` has begun and taken its messages. `None` if anything else has changed: then they must
     /// be read again.
     #[must_use]
-    pub fn followed_by(mut self, begun: &Begun) -> Option<Self> {
+    pub fn followed_by(mut self, begun: &StartedTurn) -> Option<Self> {
         if begun.settings_version != self.settings.version {
             return None;
         }

@@ -141,7 +141,7 @@ fn describe(error: &YamlError) -> (String, String) {
             (format!("unknown key `{}`", one_line(field)), suggestion(field, expected))
         }
         YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-            (format!("unknown word `{}`", one_line(variant)), suggestion(variant, expected))
+            (format!("unknown value `{}`", one_line(variant)), suggestion(variant, expected))
         }
         YamlError::SerdeMissingField { field, .. } => {
             (format!("missing key `{field}`"), format!("add `{field}: …`"))

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use foreword_core::memory_store::MemoryStore;
-use foreword_prompt::file_rules::{Needed, needed};
+use foreword_prompt::file_rules::{FileRequirement, required_trust};
 use foreword_prompt::plan::FileRule;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
-use foreword_prompt::untrusted::plain_words;
+use foreword_prompt::untrusted::sanitize_message;
 use serde::Deserialize;
 
 use crate::error::WorkspaceError;
@@ -151,9 +151,9 @@ pub(crate) fn needed_trust(
     if !rules.iter().any(|rule| !rule.per_user && rule.path.starts_with("memory/")) {
         return Ok(Some(store.needed_trust()));
     }
-    let needed = |name: &str| match needed(&format!("memory/{store}/{name}"), None, rules) {
-        Needed::Trust(trust) => Some(trust),
-        Needed::Nobody | Needed::Unruled => None,
+    let needed = |name: &str| match required_trust(&format!("memory/{store}/{name}"), None, rules) {
+        FileRequirement::Trust(trust) => Some(trust),
+        FileRequirement::Never | FileRequirement::NoRule => None,
     };
     let Some(written) = needed(name) else { return Ok(None) };
     Ok(needed(&folder.locate(name)?).map(|real| written.stricter(real)))
@@ -189,7 +189,7 @@ fn written_description(divided: &FrontMatter) -> Option<String> {
 fn describe(written: Option<&str>, body: &str) -> String {
     let first_line = || body.lines().map(without_heading_marks).find(|line| !line.is_empty());
     let line = written.map(str::trim).filter(|text| !text.is_empty()).or_else(first_line).unwrap_or_default();
-    cut(&plain_words(&one_line(line)))
+    cut(&sanitize_message(&one_line(line)))
 }
 
 fn without_heading_marks(line: &str) -> &str {

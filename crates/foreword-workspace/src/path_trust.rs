@@ -1,7 +1,7 @@
 //! The trust needed to read a workspace file. Prompts, tools, memory, skills, workflows and MCP all use this function,
 //! so a path needs the same trust in all of them. Reads nothing but the list of workflows.
 
-use foreword_prompt::file_rules::Needed;
+use foreword_prompt::file_rules::FileRequirement;
 use foreword_prompt::layer::{Layer, Source};
 use foreword_prompt::trust::Trust;
 
@@ -22,39 +22,39 @@ impl Snapshot {
     /// The trust that `user` needs to read the file at `path`, relative to the workspace: by the owner's rules and by
     /// the `trust` of a workflow file; if neither applies, by the layers that show it and by what it is a source of.
     #[must_use]
-    pub fn needed(&self, path: &str, user: Option<&str>, access: Access) -> Needed {
+    pub fn required_trust(&self, path: &str, user: Option<&str>, access: Access) -> FileRequirement {
         let plain = plain(path);
         // A file in an agent's own folder is treated like the file with the same path outside.
         let names = || std::iter::once(plain.as_str()).chain(self.config.in_own_folders(&plain));
-        let ruled = self.config.needed(&plain, user);
+        let ruled = self.config.required_trust(&plain, user);
         let stated = names().fold(ruled, |needed, name| stricter(needed, self.stated(name)));
-        if stated != Needed::Unruled {
+        if stated != FileRequirement::NoRule {
             return stated;
         }
         if access == Access::Text && names().any(|name| is_source(&self.config, name)) {
-            return Needed::Trust(Trust::Full);
+            return FileRequirement::Trust(Trust::Full);
         }
-        names().fold(Needed::Unruled, |needed, name| stricter(needed, of_layers(&self.config, name)))
+        names().fold(FileRequirement::NoRule, |needed, name| stricter(needed, of_layers(&self.config, name)))
     }
 
     /// The trust a file states itself: the `trust` of a workflow. The configuration is for the owner.
-    fn stated(&self, plain: &str) -> Needed {
+    fn stated(&self, plain: &str) -> FileRequirement {
         if plain == CONFIG_FILE {
-            return Needed::Trust(Trust::Full);
+            return FileRequirement::Trust(Trust::Full);
         }
         if !is_workflow(plain) {
-            return Needed::Unruled;
+            return FileRequirement::NoRule;
         }
         match self.workflows().items.iter().find(|workflow| workflow.path == plain) {
-            Some(workflow) => workflow.trust.map_or(Needed::Unruled, Needed::Trust),
+            Some(workflow) => workflow.trust.map_or(FileRequirement::NoRule, FileRequirement::Trust),
             // The trust of an unreadable workflow is unknown.
-            None => Needed::Trust(Trust::Full),
+            None => FileRequirement::Trust(Trust::Full),
         }
     }
 }
 
 /// The lowest trust of the layers that show the file at `plain`.
-fn of_layers(config: &Config, plain: &str) -> Needed {
+fn of_layers(config: &Config, plain: &str) -> FileRequirement {
     let layers = config.roster.members().iter().flat_map(|agent| &agent.layers.layers);
     let shown = layers.filter_map(|layer| match &layer.source {
         Source::File(file) if shows(layer, plain) => Some(layer.trust.stricter(file.unlisted)),
@@ -62,8 +62,8 @@ fn of_layers(config: &Config, plain: &str) -> Needed {
     });
     match shown.reduce(Trust::meet) {
         // No more than a file without a rule needs.
-        None | Some(Trust::Public | Trust::Familiar) => Needed::Unruled,
-        Some(trust) => Needed::Trust(trust),
+        None | Some(Trust::Public | Trust::Familiar) => FileRequirement::NoRule,
+        Some(trust) => FileRequirement::Trust(trust),
     }
 }
 

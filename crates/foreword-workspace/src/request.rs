@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foreword_core::models::Factor;
 use foreword_core::template_context::TemplateContext;
 use foreword_prompt::last_good::LastGood;
-use foreword_prompt::occasion::Moment;
+use foreword_prompt::occasion::FormattedTime;
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::tool::ToolSpec;
@@ -145,10 +145,10 @@ impl Request {
 
 /// Formats a time. Runs in every turn of a new minute, so it avoids parsing format strings.
 #[must_use]
-pub fn moment(now: &Zoned) -> Moment {
+pub fn formatted_time(now: &Zoned) -> FormattedTime {
     let zone = now.time_zone().iana_name().map_or_else(|| now.strftime("%:z").to_string().into(), Into::into);
     let second = Timestamp::from_second(now.timestamp().as_second()).unwrap_or_default();
-    Moment {
+    FormattedTime {
         timestamp: second.to_string().into(),
         date: now.date().to_string().into(),
         time: format!("{:02}:{:02}", now.hour(), now.minute()).into(),
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     fn check(time: &str, expected: [&str; 5]) {
-        let now = moment(&time.parse().unwrap());
+        let now = formatted_time(&time.parse().unwrap());
         assert_eq!(
             [now.timestamp, now.date, now.time, now.weekday, now.zone].map(|word| word.to_string()),
             expected

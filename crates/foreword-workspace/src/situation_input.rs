@@ -3,7 +3,7 @@
 
 use foreword_core::id::MAX_ID_BYTES;
 use foreword_prompt::dynamic::{Exchange, Obligation, SenderHistory, SituationReport, situation_message};
-use foreword_prompt::occasion::Moment;
+use foreword_prompt::occasion::FormattedTime;
 use foreword_prompt::untrusted::{Marker, Origin, OutsideName, Untrusted};
 use serde_json::{Map, Value};
 
@@ -81,7 +81,7 @@ fn text_misfit(at: &str, value: &Value, key: &str) -> Option<String> {
 
 /// The situation layer's text, for a prompt without that layer: it goes into the message.
 #[must_use]
-pub fn situation_text(context: &Map<String, Value>, now: &Moment, marker: [u8; 16]) -> String {
+pub fn situation_text(context: &Map<String, Value>, now: &FormattedTime, marker: [u8; 16]) -> String {
     let report = situation_report(context, now, Vec::new());
     situation_message(&report, &Marker::from_random_bytes(marker))
 }
@@ -89,7 +89,7 @@ pub fn situation_text(context: &Map<String, Value>, now: &Moment, marker: [u8; 1
 /// The report for a turn at `now`.
 pub(crate) fn situation_report(
     context: &Map<String, Value>,
-    now: &Moment,
+    now: &FormattedTime,
     tools: Vec<String>,
 ) -> SituationReport {
     let state = context.get("state").and_then(Value::as_object);

@@ -39,7 +39,7 @@ impl SkillView<'_> {
         // A file restricted by any agent's rules is restricted for all agents.
         let snapshot = self.snapshot;
         let permits =
-            |path: &str| snapshot.needed(path, self.user, Access::Text).permits(self.trust, unruled);
+            |path: &str| snapshot.required_trust(path, self.user, Access::Text).permits(self.trust, unruled);
         let real = self.snapshot.files().root.locate(path).ok()?;
         Some(permits(path) && permits(&real))
     }

@@ -8,7 +8,7 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 use jiff::Zoned;
 
 use crate::config::Config;
-use crate::request::{DIRECT, TERMINAL, moment};
+use crate::request::{DIRECT, TERMINAL, formatted_time};
 
 /// Who speaks and where, as a transport states it. Nothing in it is checked yet.
 ///
@@ -74,7 +74,7 @@ impl Speaker {
         let unknown_trust = self.unknown_trust.unwrap_or(Trust::Public);
         let own_trust = user.as_ref().map_or(unknown_trust, |user| user.trust);
         let trust = TrustDecision::new(own_trust, config.ceiling(&situation));
-        let trust = self.audience.map_or(trust, |audience| trust.heard_by(audience));
+        let trust = self.audience.map_or(trust, |audience| trust.limited_to_audience(audience));
         // Each agent's configuration lists all agents.
         let member = self.agent.as_deref().filter(|_| config.roster.has_several());
         let member = member.and_then(|name| config.roster.find(name));
@@ -87,7 +87,7 @@ impl Speaker {
             agent: Arc::clone(agent.unwrap_or(&config.agent.name)),
             model: Arc::clone(self.model.as_ref().unwrap_or(model)),
             conversation,
-            now: moment(now),
+            now: formatted_time(now),
         };
         Principal { user, trust, occasion }
     }

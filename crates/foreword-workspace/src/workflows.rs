@@ -194,7 +194,8 @@ impl Workflow {
     #[must_use]
     pub fn is_for(&self, snapshot: &Snapshot, user: Option<&str>, trust: Trust) -> bool {
         // A file restricted by any agent's rules is restricted for all agents.
-        let permits = |path: &str| snapshot.needed(path, user, Access::Text).permits(trust, Trust::Public);
+        let permits =
+            |path: &str| snapshot.required_trust(path, user, Access::Text).permits(trust, Trust::Public);
         self.trust.is_none_or(|needed| trust.permits(needed))
             && permits(&self.path)
             && snapshot.files().root.locate(&self.path).is_ok_and(|real| permits(&real))

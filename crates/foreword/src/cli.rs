@@ -25,7 +25,7 @@ use agents::AgentsArgs;
 use conversations::ConversationsCommand;
 use inbox::{InboxCommand, OutboxCommand};
 use mcp::McpArgs;
-use memory::{MemoryCommand, WhoArgs};
+use memory::{MemoryCommand, PrincipalArgs};
 use observe::{CacheArgs, CostArgs, LogsArgs, TraceArgs};
 use schedules::SchedulesArgs;
 use serve::ServeArgs;
@@ -378,7 +378,7 @@ impl ChatArgs {
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
-    pub(crate) who: WhoArgs,
+    pub(crate) who: PrincipalArgs,
     /// The user's conversation: other users than the owner see only this one
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<String>,

@@ -116,7 +116,7 @@ impl From<AgentError> for Failure {
                 Self::failed(error.to_string(), help)
             }
             AgentError::Settings(error) => Self::usage(error.to_string(), error.help_for_owner()),
-            AgentError::NoWords => Self::usage(error.to_string(), "write a message"),
+            AgentError::EmptyMessage => Self::usage(error.to_string(), "write a message"),
             other => {
                 let help = match &other {
                     AgentError::TooLong { .. } => {
@@ -129,7 +129,7 @@ impl From<AgentError> for Failure {
                     | AgentError::OtherAgent { .. }
                     | AgentError::OneAgent
                     | AgentError::SameAgent { .. } => "see `foreword agents`",
-                    AgentError::PassedThrough(_) => "start a new one: omit `--conversation`",
+                    AgentError::ProxiedConversation(_) => "start a new one: omit `--conversation`",
                     AgentError::NotTrusted { .. } => "ask the owner to do it",
                     AgentError::Model(_) => "check `agent.model` and `providers` in foreword.yaml",
                     _ => "see `foreword chat --help`",

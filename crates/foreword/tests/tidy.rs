@@ -1,11 +1,12 @@
-//! The house rules that can be read off the files: what every module says first, what nothing may be called, which
-//! crate may know which, and that the written promises (invariants, reasons for dependencies) are true.
+//! Checks the rules of the code base that the compiler and its lints cannot check: module docs, names, dependencies
+//! between crates and modules, plain English, and the documented invariants and reasons for dependencies.
 //!
-//! Uses the standard library only, and looks at text, not at meaning: what the compiler and its lints can hold is
-//! held by them.
+//! Uses the standard library only and inspects the text of the files.
 
 #[path = "tidy/language.rs"]
 mod language;
+#[path = "tidy/language_rules.rs"]
+mod language_rules;
 #[path = "tidy/manifest.rs"]
 mod manifest;
 #[path = "tidy/module_graph.rs"]
@@ -18,10 +19,10 @@ use std::{fs, io};
 use manifest::{Kind, Manifest};
 use module_graph::ModuleGraph;
 
-/// Names that say nothing about what is inside.
+/// Names that do not describe the content.
 const EMPTY_NAMES: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "manager", "misc"];
 
-/// Which of our crates each may know. Dependencies point down only.
+/// The allowed dependencies between our crates. They point down only.
 const MAY_KNOW: [(&str, &[&str]); 14] = [
     ("foreword-prompt", &[]),
     ("foreword-core", &["foreword-prompt"]),
@@ -154,11 +155,9 @@ fn error_causes_are_exposed_only_to_checked_readers() -> io::Result<()> {
     };
     let sources = rust_files()?.into_iter().filter(|file| file.path.contains("/src/"));
     let found = sources.filter(wrong).map(|file| file.path);
-    none(
-        found.map(|path| {
-            format!("{path}: show a cause by `at`, `shown_at` or `reveal`, to the reader it is for")
-        }),
-    )
+    none(found.map(|path| {
+        format!("{path}: show a cause by `at`, `visible_at` or `reveal`, to the reader it is for")
+    }))
 }
 
 #[test]
@@ -181,6 +180,22 @@ fn every_invariant_names_a_test_that_exists() -> io::Result<()> {
         );
     }
     none(found)
+}
+
+#[test]
+fn glossary_types_exist() -> io::Result<()> {
+    let files = rust_files()?;
+    let glossary = read("docs/glossary.md")?;
+    let is_missing = |path: &&str| {
+        let (crate_name, rest) = path.split_once("::").unwrap_or((path, ""));
+        let folder = format!("crates/{}/src/", crate_name.replace('_', "-"));
+        let name = rest.rsplit("::").next().unwrap_or_default();
+        let mut lines =
+            files.iter().filter(|file| file.path.starts_with(&folder)).flat_map(|file| file.text.lines());
+        !lines.any(|line| declared_type(line) == Some(name) || declared_module(line) == Some(name))
+    };
+    let paths = in_backticks(&glossary).into_iter().filter(|path| path.starts_with("foreword_"));
+    none(paths.filter(is_missing).map(|path| format!("docs/glossary.md: there is no `{path}`")))
 }
 
 #[test]
@@ -330,74 +345,6 @@ fn std_instants_are_used_only_outside_tokio() -> io::Result<()> {
 }
 
 #[test]
-fn comments_and_pages_use_plain_english() -> io::Result<()> {
-    let mut found = Vec::new();
-    for file in sources(&["rs", "ts", "tsx"])? {
-        // The list of denied phrases itself, and types generated from the API document.
-        if file.path.ends_with("tidy/language.rs") || file.path.ends_with("schema.d.ts") {
-            continue;
-        }
-        for (line, text) in language::comments(&file.text) {
-            found.extend(
-                language::denied_phrases(text).map(|phrase| format!("{}:{line}: `{phrase}`", file.path)),
-            );
-        }
-    }
-    // Other pages are prompts and samples.
-    let is_page = |path: &str| path.starts_with("docs/") || !path.contains('/');
-    for file in sources(&["md"])?.iter().filter(|file| is_page(&file.path)) {
-        for (line, text) in language::prose(&file.text) {
-            found.extend(
-                language::denied_phrases(text).map(|phrase| format!("{}:{line}: `{phrase}`", file.path)),
-            );
-        }
-    }
-    none(found)
-}
-
-#[test]
-fn files_and_types_have_plain_names() -> io::Result<()> {
-    let mut found = Vec::new();
-    for file in &rust_files()? {
-        if file.path.contains("/src/") && language::is_participle(&file.path) {
-            found.push(format!("{}: name the file by a noun, or by the verb of its function", file.path));
-        }
-        let names = language::denied_names(&file.text);
-        found.extend(
-            names.map(|name| format!("{}: `{name}` hides what it is; use the field's term", file.path)),
-        );
-    }
-    none(found)
-}
-
-#[test]
-fn parameters_are_not_bundled_in_tuples() -> io::Result<()> {
-    let mut found = Vec::new();
-    // The test of this rule has examples.
-    for file in rust_files()?.iter().filter(|file| !file.path.ends_with("tidy/language.rs")) {
-        let functions = language::tuple_parameters(&file.text).into_iter();
-        found.extend(
-            functions.map(|name| format!("{}: `{name}`: pass plain arguments or a struct", file.path)),
-        );
-    }
-    none(found)
-}
-
-#[test]
-fn public_types_share_no_names() -> io::Result<()> {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for file in
-        rust_files()?.iter().filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/"))
-    {
-        for name in language::public_types(&file.text) {
-            places.entry(name.to_owned()).or_default().push(file.path.clone());
-        }
-    }
-    let shared = places.into_iter().filter(|(_, files)| files.len() > 1);
-    none(shared.map(|(name, files)| format!("`{name}` is declared in {}", files.join(", "))))
-}
-
-#[test]
 fn module_cycles_are_small() -> io::Result<()> {
     let mut graphs: BTreeMap<String, ModuleGraph> = BTreeMap::new();
     for file in rust_files()? {
@@ -478,6 +425,13 @@ fn declared_module(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
     let name = (words.next()? == "mod").then(|| words.next())??;
     Some(name.trim_end_matches([';', '{']))
+}
+
+/// The name in `struct Name`, `enum Name`, `trait Name` or `type Name`.
+fn declared_type(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
+    let name = ["struct", "enum", "trait", "type"].contains(&words.next()?).then(|| words.next())??;
+    name.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
 fn last_word(name: &str) -> &str {

@@ -33,7 +33,7 @@ export function Budgets({ budgets }: { budgets: BudgetStatus[] }) {
           <p class="quiet">
             {budget.unpriced_calls > 0 && "≥ "}
             {money(budget.spent_usd)} of {money(budget.amount_usd)} spent, {share(fraction(budget))}. Resets{" "}
-            <Timestamp at={budget.begins_anew} />.
+            <Timestamp at={budget.resets_at} />.
           </p>
         </li>
       ))}

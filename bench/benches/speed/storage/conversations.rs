@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use foreword_core::id::{ConversationId, MessageId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
-use foreword_prompt::epoch::{Circumstances, Dependencies, HardDependencies};
+use foreword_prompt::epoch::{Dependencies, EpochTriggers, HardDependencies};
 use foreword_prompt::layer::{Authority, Stability};
 use foreword_prompt::prompt::{CacheClass, SegmentStatus};
 use foreword_prompt::text::ContentHash;
@@ -252,7 +252,7 @@ fn proposed(conversation: &ConversationId, number: usize) -> ProposedEpoch {
             soft: layers.iter().map(|layer| (layer.id.as_str().into(), layer.hash)).collect(),
         },
         prompt: FrozenPrompt { text: text.into(), tokens: 4_000, blocks: vec![block], layers },
-        circumstances: Circumstances::default(),
+        triggers: EpochTriggers::default(),
         layer_versions: BTreeMap::new(),
         template_version: None,
         at: start(),

@@ -204,7 +204,7 @@ fn check_answerable(shared: &Shared) -> Result<(), AgentError> {
 
 fn check(text: &str) -> Result<(), AgentError> {
     match text {
-        text if text.trim().is_empty() => Err(AgentError::NoWords),
+        text if text.trim().is_empty() => Err(AgentError::EmptyMessage),
         text if text.len() > MAX_MESSAGE_BYTES => {
             Err(AgentError::TooLong { size: text.len(), limit: MAX_MESSAGE_BYTES })
         }

@@ -92,7 +92,7 @@ pub(crate) fn cache_ttl(shared: &Shared, agent: &str) -> CacheTtl {
 /// conversation.
 pub(crate) async fn check(shared: &Shared, inbound: &Inbound) -> Result<(), AgentError> {
     if is_proxied(&inbound.conversation) {
-        return Err(AgentError::PassedThrough(inbound.conversation.clone()));
+        return Err(AgentError::ProxiedConversation(inbound.conversation.clone()));
     }
     let snapshot = shared.workspace.snapshot();
     let roster = &snapshot.config.roster;

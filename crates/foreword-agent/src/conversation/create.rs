@@ -19,7 +19,7 @@ use crate::shared::Shared;
 
 /// A conversation to create without a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Beginning {
+pub struct ConversationSpec {
     /// The id. Default: a new one.
     pub id: Option<ConversationId>,
     /// The user, channel, situation and agent.
@@ -35,9 +35,9 @@ impl Agent {
     ///
     /// # Errors
     /// If there is no such agent, or it can't be stored.
-    pub async fn begin_conversation(&self, beginning: Beginning) -> Result<Created, AgentError> {
+    pub async fn create_conversation(&self, spec: ConversationSpec) -> Result<Created, AgentError> {
         let shared = self.shared();
-        let Beginning { id, origin, title, settings } = beginning;
+        let ConversationSpec { id, origin, title, settings } = spec;
         let _snapshot = agent_routing::snapshot(shared, origin.speaker.agent.as_deref())?;
         let settings = checked(shared, settings.into(), origin.speaker.agent.as_deref())?
             .applied_to(&ConversationSettings::default());
@@ -60,7 +60,7 @@ impl Agent {
 #[must_use]
 pub fn is_agents_own(id: &ConversationId) -> bool {
     let beginnings = [inbox::CONVERSATION, schedules::CONVERSATION, workflows::CONVERSATION];
-    inbox::is_own(id) || beginnings.iter().any(|beginning| id.as_str().starts_with(beginning))
+    inbox::is_own(id) || beginnings.iter().any(|spec| id.as_str().starts_with(spec))
 }
 
 /// Creates a conversation, unless it exists, and logs it.

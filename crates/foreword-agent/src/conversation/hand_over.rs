@@ -79,7 +79,7 @@ async fn checked(
     }
     let who = speaker.resolve(&snapshot.config, None, &shared.clock_and_rng.now());
     let trust = who.trust.effective();
-    let needed = snapshot.of_agent(Some(&found.agent)).map_or(Trust::Full, |own| needed(&own.config));
+    let needed = snapshot.of_agent(Some(&found.agent)).map_or(Trust::Full, |own| required_trust(&own.config));
     if !trust.permits(needed) {
         return Err(AgentError::NotTrusted { needed, trust });
     }
@@ -91,7 +91,7 @@ async fn checked(
 }
 
 /// The trust that a hand-over from the agent with this configuration requires.
-fn needed(config: &Config) -> Trust {
+fn required_trust(config: &Config) -> Trust {
     let tool = config.tools.iter().find(|tool| tool.name == HAND_OVER);
     tool.map_or(Trust::Full, |tool| tool.trust)
 }

@@ -9,7 +9,7 @@ use foreword_core::id::{CallId, ConversationId, MessageId};
 use foreword_core::message::Message;
 use foreword_core::turn::OwnerAnswer;
 use foreword_store::hand_overs::NewHandOver;
-use foreword_store::turns::{BeginOutcome, BeginTurn, Begun, TakeMessages, TakenOver};
+use foreword_store::turns::{BeginOutcome, BeginTurn, StartedTurn, TakeMessages, TakenOver};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
@@ -53,7 +53,7 @@ pub(crate) enum Command {
 
 /// A turn that has begun, and the inputs read ahead for it.
 pub(crate) struct BegunTurn {
-    pub(crate) begun: Begun,
+    pub(crate) begun: StartedTurn,
     pub(crate) scope: TurnScope,
     pub(crate) ahead: ReadAhead,
 }

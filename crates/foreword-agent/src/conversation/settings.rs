@@ -16,7 +16,7 @@ use foreword_workspace::workspace::Workspace;
 
 use crate::agent::Agent;
 use crate::conversation::agent_routing;
-use crate::conversation::create::Beginning;
+use crate::conversation::create::ConversationSpec;
 use crate::conversation::inbound::TurnOrigin;
 use crate::error::AgentError;
 pub use crate::error::settings::SettingsError;
@@ -76,13 +76,13 @@ impl Agent {
             return self.update_settings(conversation, update).await;
         }
         let settings = update.applied_to(&ConversationSettings::default());
-        let beginning = Beginning {
+        let spec = ConversationSpec {
             id: Some(conversation.clone()),
             origin: origin.clone(),
             settings,
-            ..Beginning::default()
+            ..ConversationSpec::default()
         };
-        match self.begin_conversation(beginning).await? {
+        match self.create_conversation(spec).await? {
             Created::New(_) => Ok(self.shared().store.conversation_settings(conversation).await?),
             // Another request created it concurrently.
             Created::Before(_) => self.update_settings(conversation, update).await,

@@ -28,7 +28,7 @@ pub(super) async fn call(
         Handler::PromptExplain => prompt::explain(shared, client, &arguments).await,
         Handler::Cache => cache::run(shared, client, &arguments).await,
     };
-    done.unwrap_or_else(|error| ToolOutput::failed(error.shown_at(client.trust)))
+    done.unwrap_or_else(|error| ToolOutput::failed(error.visible_at(client.trust)))
 }
 
 async fn run_agent_tool(
@@ -37,8 +37,8 @@ async fn run_agent_tool(
     name: &str,
     arguments: Map<String, Value>,
 ) -> Result<ToolOutput, AgentError> {
-    let Some(tool) = shared.tool_at_hand(name).await else {
-        return Ok(ToolOutput::failed(format!("`{name}` is not at hand here: use another tool")));
+    let Some(tool) = shared.find_tool(name).await else {
+        return Ok(ToolOutput::failed(format!("`{name}` is not available: use another tool")));
     };
     let own = own_conversation(shared, client, &arguments).await?;
     let call = tool_call(shared, client, own)?;

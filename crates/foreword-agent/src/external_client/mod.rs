@@ -114,7 +114,7 @@ fn no_such_tool(name: &str, offered: &[Offered]) -> String {
     let names: Vec<&str> = offered.iter().map(|offered| offered.tool.spec.name.as_str()).collect();
     let way_out = match did_you_mean(name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if names.is_empty() => "nothing is open to you here".to_owned(),
+        None if names.is_empty() => "no tools are available to you".to_owned(),
         None => format!("there are {}", names.join(", ")),
     };
     format!("there is no tool `{}`: {way_out}", single_line(name, 80))

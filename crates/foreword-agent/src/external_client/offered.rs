@@ -40,7 +40,7 @@ const AGENT_TOOLS: [(&str, Scope, &str); 7] = [
     (
         "memory_search",
         Scope::Chat,
-        "Finds notes in the memory that this household keeps. Returns the best snippets with their path, lines and token \
+        "Searches the agent's memory. Returns the best snippets with their path, lines and token \
          cost; memory_get reads more.",
     ),
     (
@@ -52,20 +52,20 @@ const AGENT_TOOLS: [(&str, Scope, &str); 7] = [
     (
         "memory_write",
         Scope::Chat,
-        "Keeps something worth knowing later: one fact or decision, with enough context to be understood alone. It is kept \
-         as another agent's words, and shown as such. Returns the path it was written to.",
+        "Stores a note for later: one fact or decision, with enough context to be understood alone. It is marked as text \
+         from another agent. Returns the path it was written to.",
     ),
     (
         "foreword_status",
         Scope::Observe,
-        "Tells how the agent here is running right now: its channels, conversations, memory and latest errors, as far as \
+        "Returns the agent's current status: its channels, conversations, memory and latest errors, as far as \
          you may see them.",
     ),
     (
         "foreword_logs",
         Scope::Observe,
         "Searches the event log of the agent here, to find out why something failed, was late or was expensive. Returns \
-         the newest matching events. Whoever is not the owner names a conversation of their own.",
+         the newest matching events. Users other than the owner must give one of their own conversations.",
     ),
     (
         "foreword_trace",
@@ -76,7 +76,7 @@ const AGENT_TOOLS: [(&str, Scope, &str); 7] = [
     (
         "foreword_cost",
         Scope::Observe,
-        "Tells what the agent's calls to models used and cost: in all, on average per turn, and by conversation, user, \
+        "Returns the usage and cost of the agent's model calls: in all, on average per turn, and by conversation, user, \
          model, agent or day. For the owner.",
     ),
 ];
@@ -140,7 +140,7 @@ fn prompt_build(trust: Trust) -> ToolSpec {
     build.with(Parameter::optional(
         "format",
         ParameterKind::choice(["text", "json"]),
-        "How it comes back; text if left out.",
+        "Output format; default `text`.",
     ))
 }
 
@@ -164,10 +164,10 @@ fn cache() -> ToolSpec {
     let text = |name: &str, description: &str| Parameter::optional(name, ParameterKind::String, description);
     ToolSpec::new(
         "foreword_cache",
-        "Tells what was read from the provider's prompt cache and why the rest was not: where each prefix diverged, the \
+        "Returns what was read from the provider's prompt cache and why the rest was not: where each prefix diverged, the \
          cause, and the money. Returns JSON.",
         Trust::Familiar,
     )
-    .with(text("session_id", "Only this conversation. Whoever is not the owner names one of their own."))
+    .with(text("session_id", "Only this conversation. Users other than the owner must give one of their own."))
     .with(text("since", "How far back: `1h`, `12h`, `7d`, `today`, or a date and time; 30 days if left out."))
 }

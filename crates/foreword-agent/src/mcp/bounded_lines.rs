@@ -29,20 +29,20 @@ impl Flooded {
 
 /// A token bucket: how many messages may still arrive, and as of when.
 #[derive(Debug)]
-pub(super) struct Allowance {
+pub(super) struct TokenBucket {
     left: f64,
     since: Instant,
 }
 
-impl Default for Allowance {
+impl Default for TokenBucket {
     fn default() -> Self {
         Self { left: AT_ONCE, since: Instant::now() }
     }
 }
 
-impl Allowance {
+impl TokenBucket {
     /// Counts `more` messages; returns whether the limit still holds.
-    pub(super) fn bears(&mut self, more: f64) -> bool {
+    pub(super) fn try_take(&mut self, more: f64) -> bool {
         self.left = (self.left + self.since.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE) - more;
         self.since = Instant::now();
         self.left >= 0.0
@@ -55,7 +55,7 @@ pub(super) struct BoundedLines<R> {
     longest: usize,
     /// The length of the current line.
     line: usize,
-    allowance: Allowance,
+    bucket: TokenBucket,
     flooded: Flooded,
 }
 
@@ -63,12 +63,12 @@ impl<R> BoundedLines<R> {
     pub(super) fn new(inner: R, longest: usize) -> (Self, Flooded) {
         let flooded = Flooded::default();
         let reader =
-            Self { inner, longest, line: 0, allowance: Allowance::default(), flooded: flooded.clone() };
+            Self { inner, longest, line: 0, bucket: TokenBucket::default(), flooded: flooded.clone() };
         (reader, flooded)
     }
 
     /// Counts the bytes read; returns whether the limits still hold.
-    fn bears(&mut self, bytes: &[u8]) -> bool {
+    fn is_within_limits(&mut self, bytes: &[u8]) -> bool {
         let mut lines = bytes.split(|byte| *byte == b'\n');
         let first = self.line + lines.next().map_or(0, <[u8]>::len);
         let (mut longest, mut last, mut ends) = (first, first, 0.0);
@@ -77,7 +77,7 @@ impl<R> BoundedLines<R> {
             ends += 1.0;
         }
         self.line = last;
-        let few = self.allowance.bears(ends);
+        let few = self.bucket.try_take(ends);
         longest <= self.longest && few
     }
 }
@@ -90,7 +90,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         match Pin::new(&mut self.inner).poll_read(cx, buf) {
-            Poll::Ready(Ok(())) if !self.bears(&buf.filled()[before..]) => {
+            Poll::Ready(Ok(())) if !self.is_within_limits(&buf.filled()[before..]) => {
                 self.flooded.0.store(true, Ordering::Relaxed);
                 buf.set_filled(before);
                 Poll::Ready(Err(io::Error::other("it sends more than can be read")))

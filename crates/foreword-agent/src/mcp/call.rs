@@ -65,11 +65,11 @@ impl Tool for McpTool {
 fn unavailable(server: &Server) -> ToolOutput {
     let again = match &*server.state.borrow() {
         ServerState::Failing { .. } => {
-            "it is being started again: try once more in a few seconds, or go on without it"
+            "it is being started again: try once more in a few seconds, or continue without it"
         }
         ServerState::Starting => "it is being started: try again in a few seconds",
         ServerState::Ready => "the connection to it has just been lost: try again in a few seconds",
-        ServerState::Stopped => "it is not used any more: go on without it",
+        ServerState::Stopped => "it is not used any more: continue without it",
     };
     ToolOutput::failed(format!("not run: the server `{}` can't be reached now; {again}", server.name))
 }
@@ -84,7 +84,7 @@ fn broken(server: &Server, error: &ServiceError) -> ToolOutput {
         _ => {
             server.request_health_check();
             ToolOutput::failed(format!(
-                "the connection to the server `{}` broke off during the call; whether it did what it was asked is not known. Look before you try again in a few seconds",
+                "the connection to the server `{}` was lost during the call, which may have taken effect. Check before you retry in a few seconds",
                 server.name
             ))
         }
@@ -96,7 +96,7 @@ fn too_slow(server: &Server, name: &str, call: &ToolCall) -> ToolOutput {
     let limit: Duration = server.config.timeout;
     let milliseconds = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
     let text = format!(
-        "stopped: the server `{}` took longer than {} seconds; whether it did what it was asked is not known. Ask for less at once",
+        "timeout: the server `{}` took longer than {} seconds; the call may have taken effect. Request less per call",
         server.name,
         limit.as_secs_f64()
     );

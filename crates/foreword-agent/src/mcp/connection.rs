@@ -32,9 +32,9 @@ use super::stderr_tail::StderrTail;
 const MAX_PAGES: usize = 100;
 const MAX_OFFERS: usize = 2_000;
 /// The timeout of a ping.
-const PING_TIME: Duration = Duration::from_secs(10);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// The timeout for closing a connection.
-const CLOSING_TIME: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The maximum length of an error that is repeated.
 const ERROR_CHARS: usize = 300;
 
@@ -150,7 +150,7 @@ impl Connection {
     /// Whether the server answers a ping.
     pub(super) async fn answers(&mut self) -> bool {
         let asked = self.peer.send_request(ClientRequest::PingRequest(PingRequest::default()));
-        match timeout(PING_TIME, asked).await {
+        match timeout(PING_TIMEOUT, asked).await {
             // An error answer also shows that the server is running.
             Ok(answer) => matches!(answer, Ok(_) | Err(ServiceError::McpError(_))),
             Err(_) => false,
@@ -164,7 +164,7 @@ impl Connection {
         token.cancel();
         if let Some(waiting) = waiting {
             // A connection that takes longer is dropped.
-            let _ = timeout(CLOSING_TIME, waiting).await;
+            let _ = timeout(CLOSE_TIMEOUT, waiting).await;
         }
         let ended = match program {
             Some(program) => program.end().await,

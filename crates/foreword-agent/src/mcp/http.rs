@@ -23,7 +23,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 
 use super::McpEnvironment;
-use super::bounded_lines::{Allowance, MAX_MESSAGE_BYTES};
+use super::bounded_lines::{MAX_MESSAGE_BYTES, TokenBucket};
 
 const SESSION: &str = "mcp-session-id";
 const JSON: &str = "application/json";
@@ -86,7 +86,7 @@ fn secret(value: &Secret) -> Option<HeaderValue> {
 pub(super) struct BoundedHttp {
     client: Client,
     /// The rate limit of unsolicited messages, shared across reconnects of the stream.
-    unasked: Arc<Mutex<Allowance>>,
+    unasked: Arc<Mutex<TokenBucket>>,
 }
 
 impl BoundedHttp {
@@ -165,12 +165,12 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
 /// The unsolicited events of a server up to the rate limit. The first event beyond it is an error and ends the stream.
 fn at_bearable_rate(
     events: BoxStream<'static, Result<Sse, SseError>>,
-    allowance: Arc<Mutex<Allowance>>,
+    bucket: Arc<Mutex<TokenBucket>>,
 ) -> BoxStream<'static, Result<Sse, SseError>> {
     let bounded = events.scan(false, move |is_over, event| {
         let next = if *is_over {
             None
-        } else if allowance.lock().bears(1.0) {
+        } else if bucket.lock().try_take(1.0) {
             Some(event)
         } else {
             *is_over = true;
@@ -273,11 +273,11 @@ mod tests {
     #[tokio::test]
     async fn event_flood_ends_the_stream_across_reconnects() {
         let flood = || stream::repeat_with(|| Ok(Sse::default())).take(200_000).boxed();
-        let allowance = Arc::<Mutex<Allowance>>::default();
-        let first: Vec<_> = at_bearable_rate(flood(), Arc::clone(&allowance)).collect().await;
+        let bucket = Arc::<Mutex<TokenBucket>>::default();
+        let first: Vec<_> = at_bearable_rate(flood(), Arc::clone(&bucket)).collect().await;
         assert!(first.len() > 10_000 && first.len() < 200_000, "{}", first.len());
         assert!(first.last().unwrap().is_err() && first.iter().filter(|event| event.is_err()).count() == 1);
-        let again: Vec<_> = at_bearable_rate(flood(), allowance).collect().await;
+        let again: Vec<_> = at_bearable_rate(flood(), bucket).collect().await;
         assert!(again.len() < first.len(), "{}", again.len());
     }
 }

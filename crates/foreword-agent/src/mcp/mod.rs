@@ -1,6 +1,6 @@
-//! MCP (Model Context Protocol) servers. Each has a supervisor task that starts it, lists its tools, detects failures
-//! and restarts it. A server that never starts, hangs or floods does not affect the others. Its text is from outside:
-//! `foreword_core::tools::outside` prepares it for the model.
+//! The MCP client: connects to configured MCP (Model Context Protocol) servers. Each server has a supervisor task that
+//! starts it, lists its tools, detects failures and restarts it. A server that never starts, hangs or floods does not
+//! affect the others. Its text is from outside: `foreword_core::tools::outside` prepares it for the model.
 
 mod answer;
 mod bounded_lines;

@@ -53,7 +53,7 @@ impl Offered {
         let listed = Listed { server: Arc::clone(server), version, taken };
         lists.by_server.insert(Arc::clone(&server.name), listed);
         if !same {
-            lists.put_together();
+            lists.rebuild();
         }
         !unchanged
     }
@@ -62,7 +62,7 @@ impl Offered {
     pub(super) fn withdraw(&self, server: &str) {
         let mut lists = self.0.lock();
         if lists.by_server.remove(server).is_some() {
-            lists.put_together();
+            lists.rebuild();
         }
     }
 
@@ -76,7 +76,7 @@ impl Offered {
 }
 
 impl Lists {
-    fn put_together(&mut self) {
+    fn rebuild(&mut self) {
         let (mut specs, mut tools, mut sensitive) =
             (Vec::<ToolSpec>::new(), BTreeMap::new(), BTreeSet::new());
         for Listed { server, taken, .. } in self.by_server.values() {

@@ -17,9 +17,9 @@ use super::bounded_lines::{BoundedLines, Flooded, MAX_MESSAGE_BYTES};
 use super::stderr_tail::StderrTail;
 
 /// How long it may take to exit after its input is closed.
-const GRACE: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long it may take to exit after SIGTERM.
-const LAST_GRACE: Duration = Duration::from_secs(1);
+const SIGTERM_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A running program. Dropping it kills its process group.
 pub(super) struct Program {
@@ -96,12 +96,12 @@ async fn listen(mut stderr: ChildStderr, words: StderrTail) {
 impl Program {
     /// Waits for the program to exit, sends SIGTERM, then SIGKILL. Returns its exit status if it exited by itself.
     pub(super) async fn end(mut self) -> Option<String> {
-        let by_itself = timeout(GRACE, self.child.wait()).await;
+        let by_itself = timeout(EXIT_TIMEOUT, self.child.wait()).await;
         let was_signalled = by_itself.is_err();
         if was_signalled {
             self.signal_end();
             // It is killed next in any case.
-            let _ = timeout(LAST_GRACE, self.child.wait()).await;
+            let _ = timeout(SIGTERM_TIMEOUT, self.child.wait()).await;
         }
         self.kill_group();
         let status = self.child.wait().await.ok()?;

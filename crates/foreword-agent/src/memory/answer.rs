@@ -131,7 +131,7 @@ impl Results {
         if more > 0 {
             let _ = write!(
                 text,
-                "\n\n{} more match less well; more telling words narrow it down.",
+                "\n\n{} more match less well; use more specific terms to narrow them down.",
                 with_thousands(more)
             );
         }
@@ -166,10 +166,10 @@ impl Read {
             let _ = write!(text, ":\n\n{}", passage.text);
         }
         if passage.cut {
-            let _ = write!(text, "…\n\n[line {} is longer than can be given out at once]", passage.last);
+            let _ = write!(text, "…\n\n[line {} exceeds the output limit]", passage.last);
         }
         if let Some(next) = passage.next {
-            let _ = write!(text, "\n\n[go on with memory_get({}, {next})]", quoted(&self.path));
+            let _ = write!(text, "\n\n[continue with memory_get({}, {next})]", quoted(&self.path));
         }
         MemoryAnswer { text, from_outside: self.from_outside }
     }

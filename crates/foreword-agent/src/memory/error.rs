@@ -15,17 +15,17 @@ use crate::error::public_store_error;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MemoryError {
     /// The reader has no access to memory.
-    #[error("there is no memory here: `{trust}` has none")]
+    #[error("trust `{trust}` has no access to memory")]
     NoMemory {
         /// The reader's trust.
         trust: Trust,
     },
     /// The query has no terms.
-    #[error("there is nothing to look for: the query has no word in it")]
-    NothingToLookFor,
+    #[error("the query has no search terms")]
+    EmptyQuery,
     /// The note does not exist for this reader.
     #[error("there is no note `{path}`")]
-    NotThere {
+    NoteNotFound {
         /// The requested path, on one line.
         path: String,
     },
@@ -50,10 +50,10 @@ pub enum MemoryError {
     #[error("a note's text has 1 to {MAX_TEXT_BYTES} bytes: {reason}")]
     Text { reason: String },
     /// The random id is already in use.
-    #[error("the note was not kept: its id `{id}` is taken")]
+    #[error("the note was not stored: id `{id}` is already in use")]
     IdTaken { id: String },
     /// There is no store for notes.
-    #[error("nothing can be kept here: no store is open")]
+    #[error("notes can't be stored: no store is open")]
     NoStore,
     /// The store failed.
     #[error("{}", public_store_error(.0))]
@@ -70,15 +70,15 @@ impl MemoryError {
     /// The error for a missing note.
     #[must_use]
     pub fn not_there(path: &str) -> Self {
-        Self::NotThere { path: single_line(path, 120) }
+        Self::NoteNotFound { path: single_line(path, 120) }
     }
 
     /// Advice for a model.
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
-            Self::NothingToLookFor => "name a person, a thing or a date".to_owned(),
-            Self::NotThere { .. } => {
+            Self::EmptyQuery => "name a person, a thing or a date".to_owned(),
+            Self::NoteNotFound { .. } => {
                 "take a path from the memory menu or from memory_search(query), as it is written there"
                     .to_owned()
             }

@@ -35,7 +35,7 @@ pub use note::{NewNote, Written};
 use notes::Notes;
 
 /// The maximum number of results.
-const RESULTS: usize = 8;
+const MAX_RESULTS: usize = 8;
 /// The maximum number of results per note.
 const RESULTS_PER_NOTE: usize = 3;
 /// The maximum size of a snippet, in tokens.
@@ -101,10 +101,10 @@ impl Memory {
         let stores = permitted(reader.trust)?;
         let looked_for = Query::new(query);
         if looked_for.is_empty() {
-            return Err(MemoryError::NothingToLookFor);
+            return Err(MemoryError::EmptyQuery);
         }
         let notes = match &self.notes {
-            Some(notes) => notes.shelves(&stores, self.batch.as_ref()).await?,
+            Some(notes) => notes.indexes(&stores, self.batch.as_ref()).await?,
             None => Vec::new(),
         };
         // Blocking: reads files and counts tokens.
@@ -180,16 +180,16 @@ fn find(
     notes: Vec<SharedIndex>,
     query: &Query,
 ) -> (Vec<Snippet>, usize) {
-    let mut shelves = snapshot.memory_indexes(reader);
-    shelves.extend(notes);
+    let mut indexes = snapshot.memory_indexes(reader);
+    indexes.extend(notes);
     let counter = counter_of(&snapshot.config);
     let wanted = SearchLimits {
-        limit: RESULTS,
+        limit: MAX_RESULTS,
         per_document: RESULTS_PER_NOTE,
         snippet_tokens: SNIPPET_TOKENS,
         counter: counter.get(),
     };
-    let found = search_indexes(&shelves, query, wanted);
+    let found = search_indexes(&indexes, query, wanted);
     // A path that needs escaping could not be passed to a tool as written.
     let callable = |path: &str| single_line(path, usize::MAX) == path;
     let hits = found.hits.into_iter().filter(|hit| callable(&hit.document.path));

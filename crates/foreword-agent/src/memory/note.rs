@@ -76,18 +76,18 @@ impl NewNote {
         let title = self.title.trim();
         let bad_title = |reason| Err(MemoryError::Title { reason });
         if title.is_empty() {
-            return bad_title("it says nothing");
+            return bad_title("it is empty");
         }
         if title.chars().any(char::is_control) || title.contains(['\u{2028}', '\u{2029}']) {
             return bad_title("it has a line end or a control character");
         }
         if title.chars().nth(MAX_TITLE_CHARS).is_some() {
-            return bad_title("it is longer");
+            return bad_title("it is too long");
         }
         let text = normalise_line_ends(self.text.trim_end());
         let bad_text = |reason: String| Err(MemoryError::Text { reason });
         if text.trim().is_empty() {
-            return bad_text("it says nothing".to_owned());
+            return bad_text("it is empty".to_owned());
         }
         if text.contains('\0') {
             return bad_text("it has a NUL character".to_owned());
@@ -104,7 +104,7 @@ impl NewNote {
             trust: self.trust,
             provenance: self.provenance,
             // Set here too, for readers that check only this field.
-            tainted: self.tainted || !is_ours(self.provenance),
+            tainted: self.tainted || !is_trusted(self.provenance),
             conversation: self.conversation,
             turn: self.turn,
             author: self.author,
@@ -116,10 +116,10 @@ impl NewNote {
 /// Whether a note must be marked as text from outside. Only text of the owner or the agent's own, from a turn that had
 /// read nothing from outside, is not.
 pub(super) fn is_from_outside(note: &Observation) -> bool {
-    note.tainted || !is_ours(note.provenance)
+    note.tainted || !is_trusted(note.provenance)
 }
 
-fn is_ours(provenance: Provenance) -> bool {
+fn is_trusted(provenance: Provenance) -> bool {
     match provenance {
         Provenance::Owner | Provenance::Agent => true,
         Provenance::User | Provenance::Outside => false,

@@ -29,17 +29,17 @@ const FOLDER: &str = "notes";
 #[derive(Debug)]
 pub(super) struct Notes {
     store: Store,
-    shelves: RwLock<BTreeMap<(MemoryStore, NoteScope), SharedIndex>>,
+    indexes: RwLock<BTreeMap<(MemoryStore, NoteScope), SharedIndex>>,
 }
 
 impl Notes {
     pub(super) fn new(store: Store) -> Self {
-        Self { store, shelves: RwLock::default() }
+        Self { store, indexes: RwLock::default() }
     }
 
     /// Up-to-date indexes of `stores`, including notes of other processes; for a reader who answers a `batch`, only the
     /// notes readable there.
-    pub(super) async fn shelves(
+    pub(super) async fn indexes(
         &self,
         stores: &[MemoryStore],
         batch: Option<&ConversationId>,
@@ -48,9 +48,9 @@ impl Notes {
         for (store, count) in counts {
             self.catch_up(store, usize::try_from(count).unwrap_or(usize::MAX)).await?;
         }
-        let shelves = self.shelves.read();
+        let indexes = self.indexes.read();
         let open = |key: &(MemoryStore, NoteScope)| stores.contains(&key.0) && key.1.is_open_to(batch);
-        Ok(shelves.iter().filter(|(key, _)| open(key)).map(|(_, shelf)| Arc::clone(shelf)).collect())
+        Ok(indexes.iter().filter(|(key, _)| open(key)).map(|(_, index)| Arc::clone(index)).collect())
     }
 
     /// Reads from the newest note backwards until the expected number of new notes is found. Clocks differ between
@@ -134,20 +134,20 @@ impl Notes {
     }
 
     fn indexed_count(&self, store: MemoryStore) -> usize {
-        let shelves = self.shelves.read();
-        let own = shelves.iter().filter(|((of, _), _)| *of == store);
-        own.map(|(_, shelf)| shelf.read().documents()).sum()
+        let indexes = self.indexes.read();
+        let own = indexes.iter().filter(|((of, _), _)| *of == store);
+        own.map(|(_, index)| index.read().documents()).sum()
     }
 
     fn forget(&self, store: MemoryStore) {
-        self.shelves.write().retain(|(of, _), _| *of != store);
+        self.indexes.write().retain(|(of, _), _| *of != store);
     }
 
     fn change(&self, store: MemoryStore, scope: NoteScope, change: impl FnOnce(&mut Index)) {
-        let mut shelves = self.shelves.write();
-        let shelf = Arc::clone(shelves.entry((store, scope)).or_default());
-        drop(shelves);
-        change(&mut shelf.write());
+        let mut indexes = self.indexes.write();
+        let index = Arc::clone(indexes.entry((store, scope)).or_default());
+        drop(indexes);
+        change(&mut index.write());
     }
 }
 

@@ -48,10 +48,10 @@ pub(crate) async fn candidate(
             .dependencies
             .assume_unread_unchanged(current, speaker, |layer| built.sources.is_unread(layer));
         // A cold cache permits a new epoch but does not require one; don't freeze an incomplete prompt.
-        proposed.circumstances.cache_cold = false;
+        proposed.triggers.cache_cold = false;
     }
     let must_open =
-        matches!(decide(Some(current), &proposed.dependencies, proposed.circumstances), Decision::Open(_));
+        matches!(decide(Some(current), &proposed.dependencies, proposed.triggers), Decision::Open(_));
     if must_open && !built.sources.are_complete() {
         return freeze(request).await;
     }

@@ -3,7 +3,7 @@
 
 use foreword_core::message::{ContentBlock, NewMessage, Provenance};
 use foreword_prompt::trust::Trust;
-use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame, spoken};
+use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame, quote_group_message};
 
 use crate::conversation::inbound::{Purpose, TurnOrigin, is_shared};
 use crate::turn::saved_state::SavedOrigin;
@@ -11,7 +11,7 @@ use crate::turn::saved_state::SavedOrigin;
 /// The text of `message` as the model reads it in `situation`.
 pub(crate) fn quoted_text(message: &NewMessage, situation: &str, random: u128) -> String {
     let text = ContentBlock::joined_text(&message.content);
-    let name = message.author.as_deref().unwrap_or("somebody");
+    let name = message.author.as_deref().unwrap_or("unknown");
     match (message.provenance, is_shared(situation)) {
         (Provenance::Owner | Provenance::Agent, false) => text,
         // A step of the owner's workflow, which has already framed its untrusted text.
@@ -20,7 +20,7 @@ pub(crate) fn quoted_text(message: &NewMessage, situation: &str, random: u128) -
             let marker = Marker::from_random_bytes(random.to_be_bytes());
             frame(&[Untrusted::new(Origin::group(name), text)], &marker).as_str().to_owned()
         }
-        _ => spoken(name, Some(message.trust.as_str()), &text),
+        _ => quote_group_message(name, Some(message.trust.as_str()), &text),
     }
 }
 

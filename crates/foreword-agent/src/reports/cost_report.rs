@@ -58,7 +58,7 @@ impl std::str::FromStr for CostGrouping {
 
     fn from_str(word: &str) -> Result<Self, UnknownValue> {
         let found = Self::ALL.into_iter().find(|known| known.as_str() == word);
-        found.ok_or_else(|| UnknownValue { what: "way to tell costs apart", word: word.to_owned() })
+        found.ok_or_else(|| UnknownValue { what: "cost grouping", word: word.to_owned() })
     }
 }
 
@@ -66,10 +66,10 @@ impl std::str::FromStr for CostGrouping {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SpanError {
     /// Its end is before its beginning.
-    #[error("that time ends before it begins")]
+    #[error("the period ends before it starts")]
     Backwards,
     /// It has too many days.
-    #[error("that is more than {MAX_DAYS} days")]
+    #[error("the period is longer than {MAX_DAYS} days")]
     TooLong,
 }
 

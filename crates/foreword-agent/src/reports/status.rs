@@ -30,16 +30,16 @@ use crate::tools::event_line::{event_line, has_free_text, is_a_name, moment};
 use crate::tools::limits::counted;
 
 pub use layers::LayerStatus;
-pub use view::{BudgetStanding, NextFiring, Standing, ToolServer};
+pub use view::{BudgetUsage, NextFiring, OperationalStatus, ToolServer};
 
 /// The period of recent activity.
-const LATELY: Duration = Duration::from_secs(24 * 60 * 60);
+const RECENT_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 /// The maximum number of events per kind, and of conversations, that are read.
 const MAX_RECORDS: u32 = 1_000;
 /// The maximum number of listed conversations.
-const LISTED: usize = 10;
+const MAX_LISTED: usize = 10;
 /// The maximum number of listed errors.
-const ERRORS: usize = 10;
+const MAX_ERRORS: usize = 10;
 /// The maximum length of a name.
 const NAME_CHARS: usize = 120;
 
@@ -50,10 +50,10 @@ pub struct AgentStatus {
     pub now: Timestamp,
     /// The part that only the owner sees.
     #[serde(flatten)]
-    pub whole: Option<Whole>,
+    pub owner: Option<OwnerStatus>,
     /// The viewer's conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub conversation: Option<Talk>,
+    pub conversation: Option<ConversationStatus>,
     /// The number of observations in each store the viewer may read. Other stores are omitted.
     pub memory: BTreeMap<MemoryStore, u64>,
     /// The prompt layers the viewer may know of.
@@ -64,7 +64,7 @@ pub struct AgentStatus {
 
 /// The part that only the owner sees.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Whole {
+pub struct OwnerStatus {
     /// The node that reports, if it runs turns: the inner `None` means that its name is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<Option<String>>,
@@ -78,7 +78,7 @@ pub struct Whole {
     pub sources: Vec<FailingSource>,
     /// Spending, next firings and dependencies.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub operational: OperationalStatus,
 }
 
 /// A kind of store.
@@ -108,12 +108,12 @@ pub struct Active {
     /// Whether there may be more than were read.
     pub or_more: bool,
     /// The most recently active ones.
-    pub listed: Vec<Talk>,
+    pub listed: Vec<ConversationStatus>,
 }
 
 /// A conversation in short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Talk {
+pub struct ConversationStatus {
     pub id: String,
     /// Its user, if known.
     pub user: Option<String>,
@@ -125,9 +125,9 @@ pub struct Talk {
     pub last_activity_at: Timestamp,
 }
 
-impl Talk {
+impl ConversationStatus {
     /// Hides user and channel from other viewers: the conversation may have begun at a higher trust.
-    fn told_to(self, viewer: &Viewer) -> Self {
+    fn redact_for(self, viewer: &Viewer) -> Self {
         if viewer.user.is_some() && self.user.as_deref() == viewer.user.as_deref() {
             return self;
         }
@@ -150,50 +150,53 @@ impl AgentStatus {
         workspace: &Arc<Workspace>,
         config: &Config,
     ) -> Result<Self, StoreError> {
-        let (mut whole, mut conversation) = (None, None);
+        let (mut owner, mut conversation) = (None, None);
         if viewer.sees_everything() {
-            whole = Some(Whole {
+            owner = Some(OwnerStatus {
                 node: node(viewer).await?,
                 store: Some(kind(&viewer.store)),
                 channels: channels(viewer).await?,
                 conversations: conversations(viewer).await?,
                 sources: failing_sources(workspace, Some(&viewer.store), zoned(viewer)).await?,
-                standing: Standing::visible_to(viewer, config).await?,
+                operational: OperationalStatus::visible_to(viewer, config).await?,
             });
         } else if let Some(id) = &viewer.conversation {
-            conversation =
-                viewer.store.conversation(id).await?.map(|found| Talk::from(found).told_to(viewer));
+            conversation = viewer
+                .store
+                .conversation(id)
+                .await?
+                .map(|found| ConversationStatus::from(found).redact_for(viewer));
         }
         let memory = viewer.store.count_observations(&MemoryStore::permitted(viewer.trust)).await?;
         let errors = EventFilter { levels: vec![Level::Error], ..EventFilter::default() };
-        let errors = viewer.newest(errors, ERRORS).await?;
+        let errors = viewer.newest(errors, MAX_ERRORS).await?;
         let layers = layers::visible_to(viewer, config).await?;
-        Ok(Self { now: viewer.now, whole, conversation, memory, layers, errors })
+        Ok(Self { now: viewer.now, owner, conversation, memory, layers, errors })
     }
 
     /// The status under `config` when nothing was ever stored.
     #[must_use]
-    pub fn before_anything(now: Timestamp, trust: Trust, config: &Config) -> Self {
-        let whole = trust.permits(Trust::Full).then(|| Whole {
+    pub fn empty(now: Timestamp, trust: Trust, config: &Config) -> Self {
+        let owner = trust.permits(Trust::Full).then(|| OwnerStatus {
             node: None,
             store: None,
             channels: BTreeMap::new(),
             conversations: Active::default(),
             sources: Vec::new(),
-            standing: Standing::before_anything(),
+            operational: OperationalStatus::empty(),
         });
         let memory = MemoryStore::permitted(trust).into_iter().map(|store| (store, 0)).collect();
         let layers = layers::permitted(config, trust, &[]);
-        Self { now, whole, conversation: None, memory, layers, errors: Vec::new() }
+        Self { now, owner, conversation: None, memory, layers, errors: Vec::new() }
     }
 
     /// Whether it may contain text from outside.
     #[must_use]
     pub fn has_free_text(&self) -> bool {
-        let whole = self.whole.iter();
-        let channels = whole.clone().flat_map(|whole| whole.channels.keys().map(|name| &**name));
-        let talks = whole.flat_map(|whole| &whole.conversations.listed).chain(&self.conversation);
-        let mut names = channels.chain(talks.flat_map(Talk::names));
+        let owner = self.owner.iter();
+        let channels = owner.clone().flat_map(|owner| owner.channels.keys().map(|name| &**name));
+        let conversations = owner.flat_map(|owner| &owner.conversations.listed).chain(&self.conversation);
+        let mut names = channels.chain(conversations.flat_map(ConversationStatus::names));
         // A name chosen by others may contain arbitrary text.
         self.errors.iter().any(has_free_text) || !names.all(is_a_name)
     }
@@ -225,7 +228,7 @@ async fn channels(viewer: &Viewer) -> Result<BTreeMap<Arc<str>, ChannelStatus>, 
     for event_type in [EventType::MessageReceived, EventType::MessageSent, EventType::ChannelError] {
         let filter = EventFilter {
             event_type: Some(event_type.clone()),
-            since: Some(viewer.now.minus(LATELY)),
+            since: Some(viewer.now.minus(RECENT_WINDOW)),
             ..EventFilter::default()
         };
         for stored in viewer.store.events(&filter, &EventPage::newest(u64::from(MAX_RECORDS))).await? {
@@ -243,13 +246,17 @@ async fn channels(viewer: &Viewer) -> Result<BTreeMap<Arc<str>, ChannelStatus>, 
 
 async fn conversations(viewer: &Viewer) -> Result<Active, StoreError> {
     let found = viewer.store.conversations(ConversationPage::first(MAX_RECORDS)).await?;
-    let since = viewer.now.minus(LATELY);
+    let since = viewer.now.minus(RECENT_WINDOW);
     let active: Vec<Conversation> = found.into_iter().filter(|one| one.last_activity_at >= since).collect();
     let (count, or_more) = (active.len(), active.len() >= MAX_RECORDS as usize);
-    Ok(Active { count, or_more, listed: active.into_iter().take(LISTED).map(Talk::from).collect() })
+    Ok(Active {
+        count,
+        or_more,
+        listed: active.into_iter().take(MAX_LISTED).map(ConversationStatus::from).collect(),
+    })
 }
 
-impl From<Conversation> for Talk {
+impl From<Conversation> for ConversationStatus {
     fn from(conversation: Conversation) -> Self {
         Self {
             id: conversation.id.to_string(),
@@ -264,18 +271,18 @@ impl From<Conversation> for Talk {
 impl fmt::Display for AgentStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "now {}", moment(self.now))?;
-        if let Some(whole) = &self.whole {
-            write!(f, "{whole}")?;
+        if let Some(owner) = &self.owner {
+            write!(f, "{owner}")?;
         }
-        if let Some(talk) = &self.conversation {
-            write!(f, "\nthis conversation: {talk}")?;
+        if let Some(conversation) = &self.conversation {
+            write!(f, "\nthis conversation: {conversation}")?;
         }
         let counts = self.memory.iter().map(|(store, count)| format!("{} {count}", store.as_str()));
         match counts.collect::<Vec<_>>().as_slice() {
             [] => f.write_str("\nmemory: none here")?,
             counts => write!(f, "\nmemory, observations: {}", counts.join(", "))?,
         }
-        if let Some(at) = self.whole.as_ref().and_then(|whole| whole.standing.memory_kept_at) {
+        if let Some(at) = self.owner.as_ref().and_then(|owner| owner.operational.memory_kept_at) {
             write!(f, "\nmemory, last kept: {}", moment(at))?;
         }
         write!(f, "{}", layers::Line(&self.layers))?;
@@ -289,7 +296,7 @@ impl fmt::Display for AgentStatus {
     }
 }
 
-impl fmt::Display for Whole {
+impl fmt::Display for OwnerStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.node {
             Some(Some(node)) => write!(f, ", node `{}`", single_line(node, NAME_CHARS))?,
@@ -316,7 +323,7 @@ impl fmt::Display for Whole {
         for failing in &self.sources {
             write!(f, "\nprompt source failing: {failing}")?;
         }
-        write!(f, "{}", self.standing)
+        write!(f, "{}", self.operational)
     }
 }
 
@@ -325,7 +332,7 @@ impl fmt::Display for Active {
         let or_more = if self.or_more { " or more" } else { "" };
         let count = with_thousands(self.count);
         write!(f, "\nconversations active in the last 24 hours: {count}{or_more}")?;
-        self.listed.iter().try_for_each(|talk| write!(f, "\n- {talk}"))?;
+        self.listed.iter().try_for_each(|conversation| write!(f, "\n- {conversation}"))?;
         if self.count > self.listed.len() {
             write!(f, "\n- and {} more", with_thousands(self.count - self.listed.len()))?;
         }
@@ -333,7 +340,7 @@ impl fmt::Display for Active {
     }
 }
 
-impl fmt::Display for Talk {
+impl fmt::Display for ConversationStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |name: &str| single_line(name, NAME_CHARS);
         let (id, active) = (name(&self.id), moment(self.last_activity_at));

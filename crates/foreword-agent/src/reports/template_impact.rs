@@ -35,18 +35,18 @@ pub struct TemplateImpact {
     /// The number of conversations whose prompt uses the template.
     pub conversations: usize,
     /// The maximum number of conversations examined.
-    pub looked_at: usize,
+    pub max_checked: usize,
     /// Whether there are more.
     pub or_more: bool,
     /// What they lose together.
     pub loss: TotalRewriteCost,
     /// Those that would read differently, the dearest first.
-    pub touched: Vec<TouchedConversation>,
+    pub changed: Vec<ChangedConversation>,
 }
 
 /// A conversation whose prompt would change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TouchedConversation {
+pub struct ChangedConversation {
     pub conversation: ConversationId,
     pub title: Option<String>,
     pub agent: String,
@@ -65,7 +65,7 @@ impl Agent {
     pub async fn template_impact(&self, template: Arc<str>) -> Result<TemplateImpact, AgentError> {
         let shared = self.shared();
         let snapshot = shared.workspace.snapshot();
-        let alone = shared.weighing().await?;
+        let alone = shared.acquire_estimate_permit().await?;
         let (affected, or_more) = affected_conversations(shared, &snapshot).await?;
         let (workspace, now) = (Arc::clone(&shared.workspace), shared.now());
         let conversations = affected.len();
@@ -74,28 +74,28 @@ impl Agent {
         let asking = Arc::downgrade(&asker);
         let working = tokio::task::spawn_blocking(move || {
             let _alone = alone;
-            touched(&workspace, &affected, &template, now, &asking)
+            changed_conversations(&workspace, &affected, &template, now, &asking)
         });
-        let mut touched = working.await.map_err(|_| AgentError::Closed)??;
-        let loss = TotalRewriteCost::of(touched.iter().map(|one| &one.rewrite_cost));
-        let dearest = |one: &TouchedConversation| {
+        let mut changed = working.await.map_err(|_| AgentError::Closed)??;
+        let loss = TotalRewriteCost::of(changed.iter().map(|one| &one.rewrite_cost));
+        let dearest = |one: &ChangedConversation| {
             let cost = one.rewrite_cost.cost.known().map(Money::picodollars);
-            (Reverse(cost), Reverse(one.rewrite_cost.touched_tokens), one.conversation.clone())
+            (Reverse(cost), Reverse(one.rewrite_cost.rewritten_tokens), one.conversation.clone())
         };
-        touched.sort_by_key(dearest);
-        Ok(TemplateImpact { conversations, looked_at: MAX_CONVERSATIONS, or_more, loss, touched })
+        changed.sort_by_key(dearest);
+        Ok(TemplateImpact { conversations, max_checked: MAX_CONVERSATIONS, or_more, loss, changed })
     }
 }
 
 /// The conversations whose prompt would differ between `template` and the stored one.
-fn touched(
+fn changed_conversations(
     workspace: &Workspace,
     affected: &[AffectedConversation],
     template: &Arc<str>,
     now: Timestamp,
     asking: &Weak<()>,
-) -> Result<Vec<TouchedConversation>, AgentError> {
-    let mut touched = Vec::new();
+) -> Result<Vec<ChangedConversation>, AgentError> {
+    let mut changed = Vec::new();
     for one in affected {
         if asking.strong_count() == 0 {
             return Err(AgentError::Closed);
@@ -107,15 +107,15 @@ fn touched(
         match workspace.build_once(&request) {
             // An edited file or a new day is not caused by the template.
             Ok(built) if built.prompt.frozen.text == as_it_is.prompt.frozen.text => {}
-            Ok(built) => touched.extend(of_one(one, &built, now)),
+            Ok(built) => changed.extend(of_one(one, &built, now)),
             Err(error @ WorkspaceError::Template(_)) => return Err(error.into()),
             Err(_) => {}
         }
     }
-    Ok(touched)
+    Ok(changed)
 }
 
-fn of_one(one: &AffectedConversation, built: &Built, now: Timestamp) -> Option<TouchedConversation> {
+fn of_one(one: &AffectedConversation, built: &Built, now: Timestamp) -> Option<ChangedConversation> {
     let frozen = &one.epoch.prompt;
     let facts = built.model.as_ref();
     let counter = facts.map_or(Tokenizer::Estimate, |facts| facts.tokenizer);
@@ -131,7 +131,7 @@ fn of_one(one: &AffectedConversation, built: &Built, now: Timestamp) -> Option<T
         idle: now.since(one.conversation.last_activity_at),
     };
     let rewrite_cost = rewrite_cost(&live, facts)?;
-    Some(TouchedConversation {
+    Some(ChangedConversation {
         conversation: one.conversation.id.clone(),
         title: one.conversation.title.clone(),
         agent: one.conversation.agent.clone(),

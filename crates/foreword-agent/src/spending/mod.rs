@@ -1,6 +1,7 @@
-//! Decides whether money may be spent, and records what is spent: turns, compaction and proxied requests against
-//! `budgets`, API tokens against their daily limits. Sums of `budgets` are cached in memory: read from the event log,
-//! read again after 30 seconds because other nodes spend too, and increased by the spending of this process in between.
+//! Enforces budgets: decides whether money may be spent, and records what is spent: turns, compaction and proxied
+//! requests against `budgets`, API tokens against their daily limits. Sums of `budgets` are cached in memory: read from
+//! the event log, read again after 30 seconds because other nodes spend too, and increased by the spending of this
+//! process in between.
 
 mod token_spending;
 
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_core::allowance::{Account, Allowance, BudgetNotice, BudgetVerdict, Spender};
+use foreword_core::budget_rule::{Account, BudgetNotice, BudgetRule, BudgetVerdict, Spender};
 use foreword_core::event::{Event, EventType};
 use foreword_core::model::ModelRequest;
 use foreword_core::models::ModelFacts;
@@ -61,8 +62,8 @@ struct Key {
 }
 
 impl Key {
-    fn new(allowance: &Allowance, account: Account, now: &Zoned) -> Self {
-        Self { account, since: allowance.budget.per().began(now).timestamp().into() }
+    fn new(budget_rule: &BudgetRule, account: Account, now: &Zoned) -> Self {
+        Self { account, since: budget_rule.budget.per().began(now).timestamp().into() }
     }
 }
 
@@ -157,11 +158,11 @@ impl SpendTracker {
             return Ok(SpendingDecision::Allowed(warnings));
         }
         let now = self.0.clock.now();
-        for allowance in &config.budgets {
-            let Some(account) = allowance.account(&call.payer) else { continue };
-            let key = Key::new(allowance, account, &now);
+        for budget_rule in &config.budgets {
+            let Some(account) = budget_rule.account(&call.payer) else { continue };
+            let key = Key::new(budget_rule, account, &now);
             let spent = self.spent(&key, call.is_urgent).await?;
-            match allowance.judge(&key.account, spent, call.at_least, &now) {
+            match budget_rule.check(&key.account, spent, call.at_least, &now) {
                 BudgetVerdict::Fine => {}
                 BudgetVerdict::Stop(notice) => {
                     let kind = EventType::BudgetExceeded;
@@ -265,7 +266,7 @@ impl SpendTracker {
             "account": notice.account,
             "spentUsd": notice.spent,
             "amountUsd": notice.amount,
-            "beginsAnew": Timestamp::from(notice.begins_anew.timestamp()),
+            "resetsAt": Timestamp::from(notice.resets_at.timestamp()),
         });
         let event = Event::new(event_type, self.0.clock.timestamp());
         Event { error: Some(notice.to_owner()), metadata: Some(metadata), ..event }

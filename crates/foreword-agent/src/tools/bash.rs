@@ -5,11 +5,11 @@ mod blocked;
 mod captured;
 mod command_line;
 #[cfg(unix)]
-mod confinement;
-#[cfg(unix)]
 mod group;
 #[cfg(unix)]
 mod process;
+#[cfg(unix)]
+mod sandbox;
 mod settings;
 
 use std::sync::Arc;
@@ -102,13 +102,13 @@ async fn perform(command: String, call: &ToolCall, settings: &BashSettings) -> T
     let mut environment = settings.environment.clone();
     environment.push(("TERM".to_owned(), "dumb".to_owned()));
     let home = directory.to_string_lossy().into_owned();
-    let confinement = if call.trust.permits(Trust::Full) {
+    let sandbox = if call.trust.permits(Trust::Full) {
         None
     } else {
         environment.retain(|(name, _)| name != "HOME");
         let access = super::file_access::FileAccess::of(call);
-        match confinement::Confinement::new(directory.clone(), &access) {
-            Ok(confinement) => Some(confinement),
+        match sandbox::Sandbox::new(directory.clone(), &access) {
+            Ok(sandbox) => Some(sandbox),
             Err(error) => {
                 return ToolOutput::failed(format!("the workspace can't be looked through: {error}"));
             }
@@ -122,7 +122,7 @@ async fn perform(command: String, call: &ToolCall, settings: &BashSettings) -> T
         directory,
         environment,
         mark: format!("{:032x}", call.random),
-        confinement,
+        sandbox,
         timeout: settings.timeout,
         grace: settings.grace,
         max_output_bytes: settings.max_output_bytes,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use foreword_prompt::file_rules::Needed;
+use foreword_prompt::file_rules::FileRequirement;
 use foreword_prompt::layer::Source;
 use foreword_prompt::trust::Trust;
 use foreword_workspace::config::{AgentEntry, CONFIG_FILE, Config, plain};
@@ -43,9 +43,9 @@ impl<'a> FileAccess<'a> {
             let is_a_users = |path: &str| path.starts_with("users/");
             return is_a_users(&plain)
                 || self.config.in_own_folders(&plain).any(is_a_users)
-                || self.needed(&plain) != Needed::Nobody;
+                || self.required_trust(&plain) != FileRequirement::Never;
         }
-        self.needed(&plain).permits(self.trust, Trust::Inner)
+        self.required_trust(&plain).permits(self.trust, Trust::Inner)
     }
 
     /// Whether the file at `path` may be written. Only the owner can change prompt sources.
@@ -136,8 +136,8 @@ impl<'a> FileAccess<'a> {
         !special.any(|path| is_below(&path, folder))
     }
 
-    fn needed(&self, plain: &str) -> Needed {
-        self.snapshot.needed(plain, self.user, Access::Text)
+    fn required_trust(&self, plain: &str) -> FileRequirement {
+        self.snapshot.required_trust(plain, self.user, Access::Text)
     }
 }
 

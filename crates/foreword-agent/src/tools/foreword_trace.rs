@@ -29,7 +29,7 @@ const NAME: &str = "foreword_trace";
 /// The maximum length of a name.
 const NAME_CHARS: usize = 120;
 /// The maximum depth of nested events.
-const DEEPEST: usize = 12;
+const MAX_DEPTH: usize = 12;
 
 /// The tool `foreword_trace`, with these limits.
 pub(super) fn tool(limits: OutputLimits) -> BuiltinTool {
@@ -123,7 +123,7 @@ fn head(trace: &TurnTrace, trust: Trust) -> Vec<String> {
         totals.cost
     ));
     if let Some(failure) = &turn.failure {
-        let shown = failure.shown_at(trust, turn.id.as_str());
+        let shown = failure.visible_at(trust, turn.id.as_str());
         lines.push(format!("error: {}: {}", shown.code, single_line(&shown.message, 300)));
     }
     lines
@@ -226,7 +226,7 @@ fn span_lines(tree: Option<&SpanTree>) -> Vec<String> {
 
 /// Each span's first event, its children, and its last event.
 fn below(spans: &[Span], began: Timestamp, depth: usize, lines: &mut Vec<String>) {
-    let indent = "  ".repeat(depth.min(DEEPEST));
+    let indent = "  ".repeat(depth.min(MAX_DEPTH));
     for span in spans {
         let Some((first, rest)) = span.events.split_first() else {
             let (at, took) = (milliseconds(span.offset_ms), milliseconds(span.duration_ms));

@@ -4,7 +4,7 @@
 use foreword_core::hand_over::{HandOverRequest, reason_line};
 use foreword_core::id::MessageId;
 use foreword_core::tools::HAND_OVER;
-use foreword_prompt::untrusted::{plain_words, single_line};
+use foreword_prompt::untrusted::{sanitize_message, single_line};
 use foreword_store::hand_overs::NewHandOver;
 
 use super::arguments::Arguments;
@@ -35,8 +35,9 @@ async fn wish(arguments: &Arguments, call: &ToolCall) -> Result<ToolOutput, Tool
     }
     let user = call.user.as_deref().map(str::to_owned);
     let reason = reason_line(reason);
-    let failed =
-        |error: &dyn std::fmt::Display| ToolOutput::failed(plain_words(&format!("not handed over: {error}")));
+    let failed = |error: &dyn std::fmt::Display| {
+        ToolOutput::failed(sanitize_message(&format!("not handed over: {error}")))
+    };
     let new = NewHandOver {
         conversation: call.conversation.clone(),
         to: member.name.to_string(),

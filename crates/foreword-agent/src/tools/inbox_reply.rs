@@ -19,7 +19,7 @@ use crate::error::public_store_error;
 use crate::tool::{ToolCall, ToolOutput};
 
 /// The maximum length of a name.
-const SHOWN: usize = 120;
+const MAX_NAME_CHARS: usize = 120;
 
 /// The tool `inbox_reply`.
 pub(super) fn tool() -> BuiltinTool {
@@ -30,7 +30,7 @@ async fn reply(arguments: &Arguments, call: &ToolCall) -> Result<ToolOutput, Too
     let (batch, text) = (batch_of(call).await?, arguments.text("text")?.trim());
     let (id, sender) = wanted(&batch, arguments.text("message")?)?;
     if text.is_empty() {
-        return Err(ToolOutput::failed("not sent: the answer has no words"));
+        return Err(ToolOutput::failed("not sent: the answer is empty"));
     }
     if text.len() > MAX_REPLY_BYTES {
         let message = format!("not sent: the answer has {} bytes, {MAX_REPLY_BYTES} are allowed", text.len());
@@ -39,11 +39,11 @@ async fn reply(arguments: &Arguments, call: &ToolCall) -> Result<ToolOutput, Too
     let before = called_replies(&turn_messages(call).await.map_err(|error| unreadable(&error))?, &batch);
     if answers_to(&before, id) >= MAX_REPLIES_PER_MESSAGE {
         return Err(ToolOutput::failed(format!(
-            "not sent: this message has {MAX_REPLIES_PER_MESSAGE} answers already, and that is the most"
+            "not sent: this message already has {MAX_REPLIES_PER_MESSAGE} answers, the maximum"
         )));
     }
-    let sender = single_line(sender.as_str(), SHOWN);
-    Ok(ToolOutput::trusted(format!("It goes to `{sender}` when this turn has ended.")))
+    let sender = single_line(sender.as_str(), MAX_NAME_CHARS);
+    Ok(ToolOutput::trusted(format!("Queued for `{sender}`; it is sent when this turn ends.")))
 }
 
 /// The tool calls of the turn and their results so far.
@@ -79,7 +79,7 @@ pub(super) fn wanted<'b>(
     message_named(batch, name).ok_or_else(|| {
         let known: Vec<String> =
             batch.iter().map(|(id, _)| format!("`{}`", single_line(id.as_str(), 200))).collect();
-        let name = single_line(name, SHOWN);
+        let name = single_line(name, MAX_NAME_CHARS);
         ToolOutput::failed(format!(
             "there is no message `{name}` among your obligations: use one of {}",
             known.join(", ")

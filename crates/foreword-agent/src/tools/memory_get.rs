@@ -81,7 +81,7 @@ pub(super) fn tool_output(answer: MemoryAnswer) -> ToolOutput {
 }
 
 pub(super) fn failed(error: &MemoryError) -> ToolOutput {
-    ToolOutput::failed(format!("{error}. To go on: {}.", error.advice()))
+    ToolOutput::failed(format!("{error}. Next: {}.", error.advice()))
 }
 
 /// A text argument that the schema requires.

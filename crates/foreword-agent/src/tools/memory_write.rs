@@ -51,12 +51,8 @@ impl Tool for MemoryWrite {
 fn output(written: Result<Written, MemoryError>, call: &ToolCall) -> ToolOutput {
     match written {
         Ok(written) => {
-            let mark = if written.from_outside {
-                " It is kept as words from outside, and will be shown as such."
-            } else {
-                ""
-            };
-            let text = format!("Kept as {}.{mark}", written.path);
+            let mark = if written.from_outside { " It is marked as text from outside." } else { "" };
+            let text = format!("Stored as {}.{mark}", written.path);
             ToolOutput::trusted(text).with_event(with_call(write_event(&written, call.now), call))
         }
         Err(error) => failed(&error),

@@ -152,7 +152,7 @@ impl Wanted<'_> {
             );
         }
         if last < end {
-            page.push_str(&self.go_on(last + 1, end));
+            page.push_str(&self.continuation_hint(last + 1, end));
         }
         let wanted: usize =
             text.split_inclusive('\n').skip(self.from - 1).take(end + 1 - self.from).map(str::len).sum();
@@ -180,7 +180,7 @@ impl Wanted<'_> {
     }
 
     /// How to read the next lines, as a callable suggestion.
-    fn go_on(&self, from: usize, end: usize) -> String {
+    fn continuation_hint(&self, from: usize, end: usize) -> String {
         let lines = end + 1 - from;
         // A path that needs escaping could not be passed to the tool as shown.
         let exact = display_path(self.path) == self.path && !self.path.contains(['"', '\\']);

@@ -3,7 +3,7 @@
 
 use foreword_core::event::{Event, EventType};
 use foreword_prompt::layer_update::{default_text, mutable_layer};
-use foreword_prompt::untrusted::{plain_words, single_line};
+use foreword_prompt::untrusted::{sanitize_message, single_line};
 use foreword_store::error::StoreError;
 use foreword_store::layers::{LayerWrite, Updated, VersionWriter};
 use serde_json::json;
@@ -69,7 +69,7 @@ async fn version_in_prompt(call: &ToolCall, layer: &str) -> Result<Option<u64>, 
 
 /// The store's own message. It may contain a name the model has chosen.
 fn failed(error: &StoreError) -> ToolOutput {
-    ToolOutput::failed(plain_words(&format!("not written: {error}; {}", error.help())))
+    ToolOutput::failed(sanitize_message(&format!("not written: {error}; {}", error.help())))
 }
 
 fn output(updated: &Updated, by: &LayerWrite, call: &ToolCall) -> ToolOutput {
@@ -78,7 +78,7 @@ fn output(updated: &Updated, by: &LayerWrite, call: &ToolCall) -> ToolOutput {
     // Storing the current text again creates no new version, so this call did not write it.
     if version.turn != by.turn || version.at != by.at || version.writer != by.writer {
         return ToolOutput::trusted(format!(
-            "layer `{layer}` already says so at version {number}: nothing was written"
+            "layer `{layer}` already has this text at version {number}: nothing was written"
         ));
     }
     let room = updated.accepted.remaining;

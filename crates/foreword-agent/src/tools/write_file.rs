@@ -1,7 +1,7 @@
 //! `write_file`: replaces the text of a workspace file atomically. Never follows links, never writes outside the
 //! workspace or into `.foreword/`, and refuses an invalid configuration.
 
-use foreword_prompt::untrusted::{plain_words, single_line};
+use foreword_prompt::untrusted::{sanitize_message, single_line};
 use foreword_workspace::config::{CONFIG_FILE, Config, plain};
 use foreword_workspace::document::DocumentError;
 
@@ -82,5 +82,5 @@ fn refused(problems: &[DocumentError]) -> ToolOutput {
     }
     // The message repeats lines of an arbitrary text, which may contain other line separators.
     let ends = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
-    ToolOutput::failed(plain_words(&text.replace(ends, " ")))
+    ToolOutput::failed(sanitize_message(&text.replace(ends, " ")))
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use foreword_core::allowance::Spender;
+use foreword_core::budget_rule::Spender;
 use foreword_core::compaction::weight;
 use foreword_core::hand_over;
 use foreword_core::history::History;
@@ -15,9 +15,9 @@ use foreword_core::price::CacheTtl;
 use foreword_core::taint::taint_of_history;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::transcript::{announced, announced_block, transcript};
-use foreword_core::turn::{Presence, Turn, TurnRules};
+use foreword_core::turn::{Turn, TurnAttendance, TurnRules};
 use foreword_core::turn_journal::PromptBuilt;
-use foreword_prompt::epoch::{Circumstances, Dependencies};
+use foreword_prompt::epoch::{Dependencies, EpochTriggers};
 use foreword_prompt::layer::{Dynamic, Layer, Source};
 use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TurnPlacement, TurnSegment};
 use foreword_prompt::stored::StoredTexts;
@@ -162,7 +162,7 @@ pub(crate) async fn prepare(
     let situation_taint = scope.add_situation(shared, config, &mut request).await?;
     let who = request.principal(config);
     let (trust, effective) = (who.trust, who.trust.effective());
-    let presence = presence(scope, &who);
+    let attendance = attendance(scope, &who);
     let history = std::mem::take(&mut inputs.history).at_trust(effective);
     request.history_tokens = weight(&history);
     request.calibration = shared.calibrations.factor(config, &who.occasion.model);
@@ -182,7 +182,7 @@ pub(crate) async fn prepare(
         tools: rules,
         limits: config.limits,
         retry: purpose.retry_policy(&config.retry),
-        presence,
+        attendance,
         owner_patience: config.confirm_time,
         taint,
     };
@@ -246,13 +246,13 @@ pub(crate) async fn stored_texts(
     Ok(Some(Arc::new(shared.store.current_texts(&config.blueprint.name).await?)))
 }
 
-fn presence(scope: &TurnScope, principal: &Principal) -> Presence {
+fn attendance(scope: &TurnScope, principal: &Principal) -> TurnAttendance {
     match (scope.origin.attendance, provenance(principal)) {
-        (Attendance::Unattended, _) => Presence::Unattended,
+        (Attendance::Unattended, _) => TurnAttendance::Unattended,
         // A workflow does not ask the user for confirmation.
-        _ if matches!(scope.origin.purpose, Purpose::Workflow { .. }) => Presence::Interactive,
-        (Attendance::Interactive, Provenance::Owner) => Presence::Owner,
-        (Attendance::Interactive, _) => Presence::Interactive,
+        _ if matches!(scope.origin.purpose, Purpose::Workflow { .. }) => TurnAttendance::Interactive,
+        (Attendance::Interactive, Provenance::Owner) => TurnAttendance::Owner,
+        (Attendance::Interactive, _) => TurnAttendance::Interactive,
     }
 }
 
@@ -282,7 +282,7 @@ pub(crate) fn proposed(
         conversation: scope.conversation.clone(),
         prompt: FrozenPrompt::from(&*built.prompt.frozen),
         dependencies: Dependencies::of(&built.prompt.frozen, built.dependencies.clone()),
-        circumstances: Circumstances {
+        triggers: EpochTriggers {
             compacting: false,
             cache_cold: is_cold(built, history, now, agent_routing::cache_ttl(shared, &built.occasion.agent)),
         },

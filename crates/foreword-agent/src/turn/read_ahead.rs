@@ -5,7 +5,7 @@ use foreword_core::id::ConversationId;
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
 use foreword_store::turn_inputs::TurnInputs;
-use foreword_store::turns::Begun;
+use foreword_store::turns::StartedTurn;
 use tokio::task::JoinHandle;
 
 /// The prefetched inputs of a turn.
@@ -27,7 +27,7 @@ impl ReadAhead {
 
     /// The inputs of the turn `begun`. `None` if they must be read again: nothing was prefetched, it failed, or the
     /// conversation has changed since.
-    pub(crate) async fn followed_by(self, begun: &Begun) -> Option<TurnInputs> {
+    pub(crate) async fn followed_by(self, begun: &StartedTurn) -> Option<TurnInputs> {
         let inputs = match self {
             Self::Done(inputs) => *inputs,
             Self::Running(reading) => reading.await.ok()?.ok()?,

@@ -10,7 +10,7 @@ use foreword_core::retry::ErrorCategory;
 use foreword_core::turn_journal::{AfterCrash, Outcome, ReportReason, TurnState};
 use foreword_prompt::occasion::Channel;
 use foreword_store::conversations::Conversation;
-use foreword_store::turns::{Begun, FinishTurn, TakeOver, TakenOver};
+use foreword_store::turns::{FinishTurn, StartedTurn, TakeOver, TakenOver};
 use foreword_workspace::speaker::Speaker;
 use serde_json::json;
 
@@ -90,7 +90,7 @@ async fn restart(shared: &Arc<Shared>, taken: TakenOver, feed: &Feed) -> Result<
     let scope = TurnScope { conversation, origin, accepted_at: taken.turn.trust };
     let next_step = taken.journal.next_number();
     // The settings are read again.
-    let begun = Begun { hold: taken.hold, messages, next_step, settings_version: 0 };
+    let begun = StartedTurn { hold: taken.hold, messages, next_step, settings_version: 0 };
     Driver::begin(shared, begun, scope, ReadAhead::Nothing, feed).await
 }
 

@@ -50,7 +50,7 @@ impl TurnScope {
         config: &Config,
         request: &mut Request,
     ) -> Result<Taint, AgentError> {
-        Box::pin(inbox::situate(shared, self, config, request)).await
+        Box::pin(inbox::add_inbox_context(shared, self, config, request)).await
     }
 
     /// The inbox messages that the turn must reply to, each with its sender.

@@ -84,7 +84,7 @@ fn answer(messages: &[Message], shown: &str) -> String {
 }
 
 /// Asserts that the conversation is usable and its history well-formed.
-async fn goes_on(fixture: &Fixture, node: &Node) {
+async fn assert_conversation_usable(fixture: &Fixture, node: &Node) {
     fixture.provider.push(Reply::text("Here I am."));
     let (occasion, text) = (alice(), "are you there?".to_owned());
     let inbound = Inbound { conversation: c1(), origin: occasion, text, key: None };
@@ -101,7 +101,7 @@ fn crash_while_streaming_is_answered_once() {
         let node = successor(&fixture).await;
         let messages = settled(&node).await;
         assert_eq!(answer(&messages, "Half an ans"), "The whole answer.");
-        goes_on(&fixture, &node).await;
+        assert_conversation_usable(&fixture, &node).await;
     });
 }
 
@@ -120,7 +120,7 @@ fn crash_after_a_read_tool_keeps_its_result() {
         // The tool's result from before the crash was kept.
         let last = fixture.provider.requests()[2].conversation();
         assert!(last.contains("14 March"), "{last}");
-        goes_on(&fixture, &node).await;
+        assert_conversation_usable(&fixture, &node).await;
     });
 }
 
@@ -141,7 +141,7 @@ fn crash_during_a_command_is_reported_and_not_repeated() {
         assert!(notices[0].contains("`bash`") && notices[0].contains("may have taken effect"), "{notices:?}");
         let ran = std::fs::read_to_string(fixture.folder.path().join("ran.txt")).unwrap();
         assert_eq!((ran.as_str(), living(&seconds)), ("ran\n", 0));
-        goes_on(&fixture, &node).await;
+        assert_conversation_usable(&fixture, &node).await;
         let sent = fixture.provider.requests().last().unwrap().conversation();
         assert!(sent.contains("do it") && sent.contains("may have taken effect"), "{sent}");
     });
@@ -159,7 +159,7 @@ fn crash_after_a_command_does_not_repeat_it() {
         assert_eq!(texts(&messages, Role::Assistant), ["It ran once."]);
         let ran = std::fs::read_to_string(fixture.folder.path().join("ran.txt")).unwrap();
         assert_eq!(ran, "ran\n");
-        goes_on(&fixture, &node).await;
+        assert_conversation_usable(&fixture, &node).await;
     });
 }
 
@@ -242,7 +242,7 @@ fn turn_that_kills_every_node_is_abandoned() {
         let node = fixture.another(setting().later(LEASE * 3)).await;
         let notices = texts(&settled(&node).await, Role::System);
         assert!(notices.len() == 1 && notices[0].contains("interrupted 4 times"), "{notices:?}");
-        goes_on(&fixture, &node).await;
+        assert_conversation_usable(&fixture, &node).await;
     });
 }
 

@@ -36,7 +36,7 @@ async fn check(name: &str, fault: &Fault) {
         let left = fault.replies.len() - fixture.provider.requests().len().min(fault.replies.len());
         assert_eq!(left, 0, "{name}: {left} replies of the script were never asked for");
         tellings.push((dialect_name, telling(&fixture, &seen).await));
-        goes_on(&fixture).await;
+        assert_conversation_usable(&fixture).await;
     }
     let [(_, first), (_, second)] = &tellings[..] else { panic!("two dialects") };
     if first == second {
@@ -55,7 +55,7 @@ async fn telling(fixture: &Fixture, seen: &Seen) -> String {
 }
 
 /// Asserts that another message is answered and every request is well-formed.
-async fn goes_on(fixture: &Fixture) {
+async fn assert_conversation_usable(fixture: &Fixture) {
     fixture.provider.push(Reply::text("All is well."));
     let seen = fixture.say("c-1", alice(), "are you there?").await;
     assert_eq!((seen.text().as_str(), seen.ending()), ("All is well.", (Outcome::Done, None)));
@@ -95,7 +95,7 @@ async fn endless_answer_is_cut_off() {
         assert!(shown > asked && shown <= asked * 32, "{shown} bytes for {asked} tokens");
         // The connection is closed.
         fixture.provider.until(|counts| counts.abandoned == 1).await;
-        goes_on(&fixture).await;
+        assert_conversation_usable(&fixture).await;
         let sent = fixture.provider.requests()[1].text();
         assert!((sent.len() as u64) < asked * 33 + 100_000, "{} bytes were sent again", sent.len());
         let log = fixture.log().await;
@@ -197,7 +197,7 @@ async fn refused_connection_is_retried() {
         let outcome = outcome.replace(&format!("127.0.0.1:{port}"), "[provider]");
         insta::assert_snapshot!(format!("connection_refused_{name}"), outcome.trim_end());
         fixture.provider = FakeProvider::start_on(port, Vec::new()).unwrap();
-        goes_on(&fixture).await;
+        assert_conversation_usable(&fixture).await;
     }
 }
 
@@ -218,6 +218,6 @@ async fn tool_calls_per_turn_are_limited() {
         let refused = seen.results().iter().filter(|(_, text, _)| text.contains(&too_many)).count();
         assert_eq!((seen.results().len(), refused), (1_000, 1_000 - most));
         assert!(fixture.event_names().await.contains(&"tool_blocked".to_owned()));
-        goes_on(&fixture).await;
+        assert_conversation_usable(&fixture).await;
     }
 }

@@ -198,7 +198,7 @@ impl Seen {
     pub(crate) fn shown_ending(&self, trust: Trust) -> (Outcome, Option<String>) {
         match self.progress.last().map(|last| &**last) {
             Some(Progress::TurnEnded { turn, outcome, failure, .. }) => {
-                let shown = failure.as_ref().map(|failure| failure.shown_at(trust, turn.as_str()).message);
+                let shown = failure.as_ref().map(|failure| failure.visible_at(trust, turn.as_str()).message);
                 (*outcome, shown)
             }
             other => panic!("the turn has not ended: {other:?}"),

@@ -135,7 +135,7 @@ async fn hand_over_opens_an_epoch_and_attributes_messages() {
     assert!(system(&requests[2]).contains("You write letters."));
     let sent = requests[2].conversation();
     let said = "the first 2 answers are `Ada`'s, to alice (2 messages)";
-    for words in [NOTE, "Before you `Ada` had it.", "alice wished it.", "\"a 'letter' to write\"", said] {
+    for words in [NOTE, "Before you `Ada` had it.", "alice requested it.", "\"a 'letter' to write\"", said] {
         assert!(sent.contains(words), "{words}: {sent}");
     }
     assert_eq!([1, 2, 3].map(|at| notes(&requests[at])), [0, 1, 1]);
@@ -175,7 +175,7 @@ async fn agent_hand_over_takes_effect_at_turn_end() {
     all_well_formed(&requests);
     assert!(system(&requests[1]).contains("You are kind."));
     assert!(system(&requests[2]).contains("You write letters."));
-    assert!(requests[2].conversation().contains("`Ada` wished it, in a turn for alice."));
+    assert!(requests[2].conversation().contains("`Ada` requested it, in a turn for alice."));
 }
 
 #[tokio::test]
@@ -225,7 +225,7 @@ async fn hand_over_note_respects_the_turn_trust() {
     fixture.say("c-1", on("signal:bob"), "and now?").await;
     let last = fixture.provider.requests().pop().unwrap().conversation();
     assert!(
-        last.contains(NOTE) && !last.contains("the key business") && !last.contains("alice wished"),
+        last.contains(NOTE) && !last.contains("the key business") && !last.contains("alice requested"),
         "{last}"
     );
 }

@@ -216,7 +216,7 @@ async fn replies_per_message_are_limited_to_three() {
     let ticked = fixture.agent.tick().await.unwrap();
     assert_eq!(answered(&ticked).1, [("0xaa", "part 1"), ("0xaa", "part 2"), ("0xaa", "part 3")]);
     let last = fixture.provider.requests().pop().unwrap();
-    assert!(read(&last).contains("this message has 3 answers already"), "{}", read(&last));
+    assert!(read(&last).contains("this message already has 3 answers"), "{}", read(&last));
 }
 
 #[tokio::test]
@@ -282,7 +282,10 @@ async fn inbox_limits_are_enforced_with_a_reason() {
         sovereign(Script::default(), "inbox: { max_waiting: 3, max_waiting_per_sender: 2 }\n").await;
     let huge = message("m-0", "0xaa", &"x".repeat(MAX_BODY_BYTES + 1));
     assert!(matches!(fixture.agent.stage(huge).await, Err(StageError::TooLong { .. })));
-    assert!(matches!(fixture.agent.stage(message("m-0", "0xaa", " \n")).await, Err(StageError::NoWords)));
+    assert!(matches!(
+        fixture.agent.stage(message("m-0", "0xaa", " \n")).await,
+        Err(StageError::EmptyMessage)
+    ));
     leave(&fixture, "m-1", "0xaa", "one").await;
     leave(&fixture, "m-2", "0xaa", "two").await;
     let third = fixture.agent.stage(message("m-3", "0xaa", "three")).await.unwrap_err();

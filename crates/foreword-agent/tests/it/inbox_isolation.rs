@@ -87,7 +87,7 @@ async fn inbox_notes_are_invisible_to_other_batches() {
     let fixture = sovereign(calls(&next), "inbox: { trust: familiar }\n").await;
     leave(&fixture, "m-1", "0xaa", "keep this: the heliotrope is under the stairs").await;
     answered(&fixture.agent.tick().await.unwrap());
-    assert!(given(&fixture).contains("Kept as social/notes/"), "{}", given(&fixture));
+    assert!(given(&fixture).contains("Stored as social/notes/"), "{}", given(&fixture));
     let kept = fixture.store.observations(&[MemoryStore::Social], None, 10).await.unwrap();
     let path = format!("social/notes/{}", kept[0].id);
     let search = Reply::tool_call("memory_search", json!({ "query": "heliotrope stairs" }));

@@ -37,7 +37,7 @@ fn died_after_the_call() -> Fixture {
     fixture
 }
 
-async fn goes_on(fixture: &Fixture) {
+async fn assert_conversation_usable(fixture: &Fixture) {
     let node = fixture.another(Setting::lease(LEASE).later(LEASE)).await;
     let ticked = node.agent.tick().await.unwrap();
     assert!(ticked.succeeded(), "{ticked:?}");
@@ -51,7 +51,7 @@ async fn goes_on(fixture: &Fixture) {
 fn reply_before_a_crash_is_sent_once() {
     let fixture = died_after_the_call();
     let after = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    after.block_on(goes_on(&fixture));
+    after.block_on(assert_conversation_usable(&fixture));
 }
 
 #[test]

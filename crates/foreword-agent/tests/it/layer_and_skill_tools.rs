@@ -49,7 +49,7 @@ async fn unchanged_layer_text_creates_no_version() {
     fixture.store.update_layer(&blueprint, "7", "As it is.", by).await.unwrap();
     let arguments = json!({ "layer_id": "7", "content": "As it is.\n", "expected_version": 2 });
     let output = fixture.alice("update_prompt_layer", arguments).await;
-    assert_eq!(output.text, "layer `7` already says so at version 2: nothing was written");
+    assert_eq!(output.text, "layer `7` already has this text at version 2: nothing was written");
     assert!(output.events.is_empty());
 }
 

@@ -28,7 +28,7 @@ async fn hanging_server_call_times_out_and_is_cancelled() {
     let fixture = fixture(calls("hang"), &[fake(&[], "timeout_ms: 300")]).await;
     let seen = fixture.say("c-1", alice(), "go").await;
     assert!(
-        failure(&seen).starts_with("stopped: the server `fake` took longer than 0.3 seconds"),
+        failure(&seen).starts_with("timeout: the server `fake` took longer than 0.3 seconds"),
         "{:?}",
         seen.results()
     );
@@ -42,7 +42,7 @@ async fn flooding_server_is_killed_and_restarted() {
     for tool in ["flood", "chatter"] {
         let fixture = fixture(calls(tool), &[fake(&[], "timeout_ms: 20000")]).await;
         let seen = fixture.say("c-1", alice(), "go").await;
-        assert!(failure(&seen).contains("broke off during the call"), "{tool}: {:?}", seen.results());
+        assert!(failure(&seen).contains("was lost during the call"), "{tool}: {:?}", seen.results());
         let log = loop_until_logged(&fixture, "more than can be read").await;
         assert!(log.contains("failing"), "{log}");
         fixture.server_is("fake", ready).await;
@@ -64,7 +64,7 @@ async fn endless_http_response_is_cut_off() {
     let server = HttpServer::start(&[]);
     let fixture = fixture(calls("flood"), &[server.config("timeout_ms: 20000")]).await;
     let seen = fixture.say("c-1", alice(), "go").await;
-    assert!(failure(&seen).contains("broke off during the call"), "{:?}", seen.results());
+    assert!(failure(&seen).contains("was lost during the call"), "{:?}", seen.results());
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn server_that_dies_during_a_call_is_restarted() {
     let fixture = fixture(replies, &[fake(&[], ""), named("other", &[], "")]).await;
     let seen = fixture.say("c-1", alice(), "go").await;
     let [(_, broken, true), (_, fine, false)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
-    assert!(broken.contains("broke off") && fine.contains("| still here"), "{broken} {fine}");
+    assert!(broken.contains("was lost") && fine.contains("| still here"), "{broken} {fine}");
     assert_eq!(fixture.say("c-2", on("signal:carol"), "hello").await.text(), "Hello carol.");
     let report = fixture.server_is("fake", ready).await;
     assert!(report.last_words.iter().any(|line| line.starts_with("I can't go on\\u{1b}")), "{report:?}");

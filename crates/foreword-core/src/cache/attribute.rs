@@ -150,7 +150,7 @@ enum FoundValue {
 impl FoundValue {
     fn unknown(&self) -> Option<&'static str> {
         match self {
-            Self::NotAtHand => Some("whether it is a clock or a random id: the text was not at hand"),
+            Self::NotAtHand => Some("whether it is a clock or a random id: the text was not available"),
             Self::At(_) | Self::NothingSuch => None,
         }
     }
@@ -174,6 +174,6 @@ fn changes_by_itself(value: Value) -> Attributed {
         ValueKind::Clock => Cause::Clock,
         ValueKind::Id(form) => Cause::RandomId(form),
     };
-    let unknown = vec!["whether words beside it changed too: the place is known to 64 bytes only"];
+    let unknown = vec!["whether adjacent text changed too: the position is exact to 64 bytes"];
     Attributed { cause, bytes: Some(value.range), unknown }
 }

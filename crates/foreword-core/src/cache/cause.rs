@@ -131,26 +131,26 @@ impl Cause {
             Self::LayerEdited { .. } => {
                 "let edits reach the model as a note, and fold them in when an epoch begins"
             }
-            Self::SystemChanged(_) => "put what changes from turn to turn behind what does not",
+            Self::SystemChanged(_) => "move text that changes every turn after the stable text",
             Self::TrustChanged { .. } => "nothing: a prompt is never shared between trusts",
-            Self::OccasionChanged { .. } => "nothing, if it was meant: a new epoch has a prompt of its own",
+            Self::OccasionChanged { .. } => "nothing if intended: a new epoch has its own prompt",
             Self::ModelChanged { .. } => "keep a conversation on one model: each has a cache of its own",
             Self::SettingsChanged { .. } => "keep the setting the same within a conversation",
             Self::HistoryRewritten { trimmed: true } => {
                 "drop old messages seldom and many at once, or summarise them"
             }
             Self::HistoryRewritten { trimmed: false } => "only append to the history",
-            Self::Compaction => "nothing: a shorter history pays for it in the turns to come",
+            Self::Compaction => "nothing: later turns are cheaper with the shorter history",
             Self::Expired { .. } => {
                 "ask for a longer time to live, where the provider offers one and pauses are long"
             }
-            Self::BelowMinimum { .. } => "nothing: so short a prompt is not cached",
+            Self::BelowMinimum { .. } => "nothing: the prompt is below the minimum size",
             Self::TooManyBreakpoints { .. } => "remove breakpoints, those nearest to the front first",
             Self::NoBreakpoint => "put a breakpoint behind the system prompt and one behind the last message",
             Self::OutOfReach { .. } => "put another breakpoint where the previous request ended",
-            Self::ProviderMissed => "nothing on our side; if it comes often, ask the provider",
+            Self::ProviderMissed => "nothing; if it is frequent, contact the provider",
             Self::FirstRequest => "nothing: the next request can read it",
-            Self::Unknown => "keep shapes and cache numbers, so that the next miss can be explained",
+            Self::Unknown => "keep request shapes and usage, so that the next miss can be explained",
         }
     }
 }
@@ -174,8 +174,8 @@ impl fmt::Display for Cause {
             Self::HistoryRewritten { trimmed: true } => f.write_str("older messages were dropped"),
             Self::HistoryRewritten { trimmed: false } => f.write_str("the history was rewritten"),
             Self::Compaction => f.write_str("the history was compacted"),
-            Self::Expired { certain: true } => f.write_str("what was cached had expired"),
-            Self::Expired { certain: false } => f.write_str("what was cached may have expired"),
+            Self::Expired { certain: true } => f.write_str("the cache entry expired"),
+            Self::Expired { certain: false } => f.write_str("the cache entry may have expired"),
             Self::BelowMinimum { minimum } => {
                 write!(f, "a prefix below {} tokens is not cached", with_thousands(*minimum))
             }

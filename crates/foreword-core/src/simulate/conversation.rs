@@ -6,7 +6,7 @@ use foreword_prompt::prompt::CacheClass;
 use super::breakpoint_placement::{self, BreakpointPlacement};
 use super::cache::Cache;
 use super::chain::{Chain, ChainSegment, Identity};
-use super::conversation_cost::Bill;
+use super::conversation_cost::ConversationCost;
 use super::layout::{ChangeTrigger, Layout, SendStrategy, SizedLayer};
 use super::request::{CacheMarker, SimulatedRequest};
 use super::rules::CacheModel;
@@ -35,7 +35,7 @@ pub struct SimulatedProvider<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Simulated {
     /// The cost.
-    pub bill: Bill,
+    pub costs: ConversationCost,
     /// Where the breakpoints were placed.
     pub marking: BreakpointPlacement,
 }
@@ -53,13 +53,16 @@ pub fn simulate(
     scenario.check()?;
     let mut best: Option<Simulated> = None;
     for marking in breakpoint_placement::choices(layout.way, &provider.rules) {
-        let bill = Run::new(layout, scenario, provider, *marking).all()?;
-        let cost = |bill: &Bill| bill.cost.known();
-        if best.as_ref().is_none_or(|best| cost(&bill) < cost(&best.bill)) {
-            best = Some(Simulated { bill, marking: *marking });
+        let costs = Run::new(layout, scenario, provider, *marking).all()?;
+        let cost = |costs: &ConversationCost| costs.cost.known();
+        if best.as_ref().is_none_or(|best| cost(&costs) < cost(&best.costs)) {
+            best = Some(Simulated { costs, marking: *marking });
         }
     }
-    Ok(best.unwrap_or_else(|| Simulated { bill: Bill::empty(0), marking: BreakpointPlacement::Nothing }))
+    Ok(best.unwrap_or_else(|| Simulated {
+        costs: ConversationCost::empty(0),
+        marking: BreakpointPlacement::Nothing,
+    }))
 }
 
 struct Run<'a> {
@@ -83,7 +86,7 @@ struct Run<'a> {
     announced: Vec<Option<u64>>,
     now: u64,
     turn: usize,
-    bill: Bill,
+    costs: ConversationCost,
 }
 
 impl<'a> Run<'a> {
@@ -110,21 +113,21 @@ impl<'a> Run<'a> {
             announced: vec![None; layout.announced.len()],
             now: 0,
             turn: 0,
-            bill: Bill::empty(scenario.turns),
+            costs: ConversationCost::empty(scenario.turns),
         }
     }
 
-    fn all(mut self) -> Result<Bill, BadScenario> {
+    fn all(mut self) -> Result<ConversationCost, BadScenario> {
         for turn in 0..self.scenario.turns {
             self.take_turn(turn)?;
         }
-        Ok(self.bill)
+        Ok(self.costs)
     }
 
     fn take_turn(&mut self, turn: usize) -> Result<(), BadScenario> {
         let pause = self.scenario.pauses.before(turn);
         (self.now, self.turn) = (self.now.saturating_add(pause), turn);
-        self.bill.turns.push(Price::Known(Money::default()));
+        self.costs.turns.push(Price::Known(Money::default()));
         let edited = self.edit();
         self.open(pause);
         let note = edited.filter(|_| self.has_drifted()).map_or(0, |file| self.note(file));
@@ -179,7 +182,7 @@ impl<'a> Run<'a> {
         });
         let head: Chain = tools.into_iter().chain(layers).collect();
         if head != self.head {
-            self.bill.prompts += 1;
+            self.costs.prompts += 1;
             self.head = head;
         }
     }
@@ -218,7 +221,7 @@ impl<'a> Run<'a> {
 
     /// Appends a message. All messages are different.
     fn say(&mut self, tokens: usize) {
-        let identity = Identity(1).in_version(self.bill.calls as u64).in_version(self.messages.len() as u64);
+        let identity = Identity(1).in_version(self.costs.calls as u64).in_version(self.messages.len() as u64);
         self.messages.push(ChainSegment { identity, tokens });
     }
 
@@ -234,7 +237,7 @@ impl<'a> Run<'a> {
         let charged = self.cache.send(self.now, &request);
         let system = self.head.tokens();
         let before = system + self.sent.map_or(0, |(_, tokens)| tokens);
-        self.bill.add(self.provider.facts, &charged, system, before, output);
+        self.costs.add(self.provider.facts, &charged, system, before, output);
         self.sent = Some((self.messages.len(), self.messages.tokens()));
         Ok(())
     }
@@ -242,7 +245,7 @@ impl<'a> Run<'a> {
     fn is_too_long(&self) -> bool {
         let weight = self.head.tokens() + self.messages.tokens();
         // The existing summary is not summarised again.
-        let summary = if self.bill.summaries == 0 { 0 } else { self.messages.prefix(1).tokens };
+        let summary = if self.costs.summaries == 0 { 0 } else { self.messages.prefix(1).tokens };
         let coverable = self.messages.tokens() - summary;
         self.scenario
             .compact_above
@@ -253,7 +256,7 @@ impl<'a> Run<'a> {
     fn sum_up(&mut self) -> Result<(), BadScenario> {
         self.say(self.scenario.summary_asked);
         self.call(self.scenario.summary)?;
-        self.bill.summaries += 1;
+        self.costs.summaries += 1;
         self.messages = Chain::default();
         self.sent = None;
         self.say(self.scenario.summary);

@@ -10,7 +10,7 @@ use crate::price::cost_within;
 
 /// The cost of a simulated conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Bill {
+pub struct ConversationCost {
     /// The total usage.
     pub usage: Usage,
     /// The total cost.
@@ -43,7 +43,7 @@ pub struct CostParts {
 
 const NOTHING: Price = Price::Known(Money::from_picodollars(0));
 
-impl Bill {
+impl ConversationCost {
     pub(super) fn empty(turns: usize) -> Self {
         let parts = CostParts { system: NOTHING, history: NOTHING, tail: NOTHING, answers: NOTHING };
         let usage = Usage::default();
@@ -120,21 +120,25 @@ mod tests {
             for total in [5_000, 100_000, 100_001, 300_000] {
                 let charged =
                     RequestCharge { read: total / 2, hour: total / 2, written: total / 2 + 1_000, total };
-                let mut bill = Bill::empty(1);
-                bill.turns.push(NOTHING);
-                bill.add(facts, &charged, 1_000, total - 500, 200);
+                let mut costs = ConversationCost::empty(1);
+                costs.turns.push(NOTHING);
+                costs.add(facts, &charged, 1_000, total - 500, 200);
                 let usage = Usage { output: 200, ..charged.usage() };
-                assert_eq!((bill.cost, bill.usage), (cost_of(Some(facts), &usage), usage), "{model} {total}");
-                let CostParts { system, history, tail, answers } = bill.parts;
-                assert_eq!(system + history + tail + answers, bill.cost);
-                assert_eq!(bill.turns, [bill.cost]);
+                assert_eq!(
+                    (costs.cost, costs.usage),
+                    (cost_of(Some(facts), &usage), usage),
+                    "{model} {total}"
+                );
+                let CostParts { system, history, tail, answers } = costs.parts;
+                assert_eq!(system + history + tail + answers, costs.cost);
+                assert_eq!(costs.turns, [costs.cost]);
             }
         }
     }
 
     #[test]
     fn unknown_costs_have_no_ratio() {
-        let (mut some, mut unknown) = (Bill::empty(0), Bill::empty(0));
+        let (mut some, mut unknown) = (ConversationCost::empty(0), ConversationCost::empty(0));
         assert_eq!(some.times(&some), None);
         some.cost = Price::Known(Money::from_picodollars(500));
         unknown.cost = Price::Unknown;

@@ -17,7 +17,7 @@ pub use breakpoint_placement::BreakpointPlacement;
 pub use cache::Cache;
 pub use chain::{Chain, ChainSegment, Identity, Prefix};
 pub use conversation::{Simulated, SimulatedProvider, simulate};
-pub use conversation_cost::{Bill, CostParts};
+pub use conversation_cost::{ConversationCost, CostParts};
 pub use layout::{ChangeTrigger, Layout, MeasuredPrompt, SendStrategy, SizedLayer, WholeFile};
 pub use request::{BadRequest, CacheMarker, SimulatedRequest};
 pub use request_charge::RequestCharge;

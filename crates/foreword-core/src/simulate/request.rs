@@ -18,19 +18,19 @@ pub struct CacheMarker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadRequest {
     /// More breakpoints than any provider accepts.
-    #[error("{count} cache marks in one request: at most {MAX_BREAKPOINTS} are taken")]
+    #[error("{count} cache breakpoints in one request: at most {MAX_BREAKPOINTS} are allowed")]
     TooManyMarks {
         /// The number of breakpoints.
         count: usize,
     },
     /// A breakpoint that is out of range or not in order.
-    #[error("the cache mark behind {at} segments is out of place: marks stand within the request, in order")]
+    #[error("the cache breakpoint after segment {at} is out of range or out of order")]
     OutOfPlace {
         /// Its position.
         at: usize,
     },
     /// One-hour breakpoints must come before five-minute ones.
-    #[error("the cache mark behind {at} segments asks for an hour, and one before it for five minutes")]
+    #[error("the cache breakpoint after segment {at} has a TTL of one hour but follows one of five minutes")]
     ShorterFirst {
         /// The position of the longer one.
         at: usize,
@@ -144,24 +144,15 @@ mod tests {
         check(&[(1, HOUR), (2, HOUR), (3, FIVE), (6, FIVE)], "taken");
         check(
             &[(1, FIVE), (2, FIVE), (3, FIVE), (4, FIVE), (5, FIVE)],
-            "5 cache marks in one request: at most 4 are taken",
+            "5 cache breakpoints in one request: at most 4 are allowed",
         );
-        let behind = "the cache mark behind";
-        check(
-            &[(7, FIVE)],
-            &format!("{behind} 7 segments is out of place: marks stand within the request, in order"),
-        );
-        check(
-            &[(0, FIVE)],
-            &format!("{behind} 0 segments is out of place: marks stand within the request, in order"),
-        );
-        check(
-            &[(3, FIVE), (2, FIVE)],
-            &format!("{behind} 2 segments is out of place: marks stand within the request, in order"),
-        );
+        let after = "the cache breakpoint after segment";
+        check(&[(7, FIVE)], &format!("{after} 7 is out of range or out of order"));
+        check(&[(0, FIVE)], &format!("{after} 0 is out of range or out of order"));
+        check(&[(3, FIVE), (2, FIVE)], &format!("{after} 2 is out of range or out of order"));
         check(
             &[(1, FIVE), (2, HOUR)],
-            &format!("{behind} 2 segments asks for an hour, and one before it for five minutes"),
+            &format!("{after} 2 has a TTL of one hour but follows one of five minutes"),
         );
     }
 

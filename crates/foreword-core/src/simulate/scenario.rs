@@ -82,25 +82,25 @@ impl Scenario {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadScenario {
     /// No turn, or too many.
-    #[error("{turns} turns can't be simulated: from 1 to {MAX_TURNS} can")]
+    #[error("{turns} turns can't be simulated: use 1 to {MAX_TURNS}")]
     Turns {
         /// The requested number.
         turns: usize,
     },
     /// Too many tool calls.
-    #[error("{rounds} calls of tools in a turn can't be simulated: at most {MAX_ROUNDS} can")]
+    #[error("{rounds} tool calls per turn can't be simulated: use at most {MAX_ROUNDS}")]
     Rounds {
         /// The requested number.
         rounds: usize,
     },
     /// A text larger than any model accepts.
-    #[error("{tokens} tokens are more than any model takes: at most {MAX_TOKENS} can be simulated")]
+    #[error("{tokens} tokens are more than any model accepts: use at most {MAX_TOKENS}")]
     Tokens {
         /// The requested number.
         tokens: usize,
     },
     /// Edits without a turn between them.
-    #[error("an edit every 0 turns can't be simulated: every turn is 1")]
+    #[error("an edit every 0 turns can't be simulated: use at least 1")]
     EditEvery,
     /// A request with breakpoints that a provider would reject.
     #[error(transparent)]
@@ -266,11 +266,11 @@ mod tests {
         assert_eq!(usual.check(), Ok(()));
         for turns in [0, 1_000_000_000] {
             let error = refused(Scenario { turns, ..usual.clone() });
-            assert_eq!(error, format!("{turns} turns can't be simulated: from 1 to 100000 can"));
+            assert_eq!(error, format!("{turns} turns can't be simulated: use 1 to 100000"));
         }
-        assert!(refused(Scenario { edit_every: Some(0), ..usual.clone() }).contains("every turn is 1"));
+        assert!(refused(Scenario { edit_every: Some(0), ..usual.clone() }).contains("use at least 1"));
         assert!(
-            refused(Scenario { answer: usize::MAX, ..usual.clone() }).contains("more than any model takes")
+            refused(Scenario { answer: usize::MAX, ..usual.clone() }).contains("more than any model accepts")
         );
         assert!(refused(Scenario { tool_rounds: 1_001, ..usual }).contains("at most 1000"));
     }

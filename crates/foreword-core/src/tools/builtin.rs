@@ -21,7 +21,7 @@ fn memory() -> Vec<ToolSpec> {
     vec![
         ToolSpec::new(
             "memory_search",
-            "Finds notes that speak of something. Use it before you say you don't know, and before you load a whole \
+            "Searches the notes. Use it before you say you don't know, and before you load a whole \
              file. Returns the best snippets with their path, lines and token cost.",
             Trust::Familiar,
         )
@@ -70,7 +70,7 @@ fn files() -> Vec<ToolSpec> {
             Trust::Full,
         )
         .with(Parameter::required("path", TEXT, "Path of the file, from the workspace's root."))
-        .with(Parameter::required("text", TEXT, "All that the file shall hold.")),
+        .with(Parameter::required("text", TEXT, "The complete new text of the file.")),
         ToolSpec::new(
             "bash",
             "Runs one shell command in the workspace and waits for it. Use it for what no other tool does; prefer \
@@ -112,8 +112,8 @@ fn workflows() -> Vec<ToolSpec> {
     vec![
         ToolSpec::new(
             "workflow_run",
-            "Runs a workflow, step by step, and waits for it. Use it when somebody wants what a listed workflow is for, \
-             instead of doing its steps yourself. Returns what it gave, or which step failed and why.",
+            "Runs a workflow, step by step, and waits for it. Use it when a listed workflow does what the user wants, \
+             instead of doing its steps yourself. Returns its output, or which step failed and why.",
             Trust::Familiar,
         )
         .with(Parameter::required("name", TEXT, "Name of the workflow, as the prompt lists it."))
@@ -129,7 +129,7 @@ fn introspection() -> Vec<ToolSpec> {
     vec![
         ToolSpec::new(
             "foreword_status",
-            "Tells how you are running right now. Use it when somebody asks whether something is wrong, or slow. Returns \
+            "Returns your current status. Use it when a user asks whether something is wrong, or slow. Returns \
              the state of every channel, the active conversations, the memory index and the latest errors.",
             Trust::Familiar,
         ),
@@ -159,8 +159,8 @@ fn introspection() -> Vec<ToolSpec> {
         .with(Parameter::required("turn", TEXT, "Id of the turn, as the log shows it; of a message in it; or of a proxied request.")),
         ToolSpec::new(
             "foreword_cost",
-            "Tells what calls to models used and cost: in all, on average per turn, and by conversation, user, model, agent \
-             or day. Use it when somebody asks which conversation used the most tokens, or what a turn costs.",
+            "Returns the usage and cost of model calls: in all, on average per turn, and by conversation, user, model, agent \
+             or day. Use it when a user asks which conversation used the most tokens, or what a turn costs.",
             Trust::Full,
         )
         .with(Parameter::optional(
@@ -179,7 +179,7 @@ fn agents() -> Vec<ToolSpec> {
     vec![
         ToolSpec::new(
             HAND_OVER,
-            "Gives this conversation to another agent, who answers from the next message on. Use it when somebody asks \
+            "Gives this conversation to another agent, who answers from the next message on. Use it when a user asks \
              for another agent, or when what they need is another agent's work. Takes effect when this turn ends: say so \
              in your answer.",
             Trust::Inner,

@@ -1,6 +1,6 @@
 //! Renders one message for a model.
 
-use foreword_prompt::untrusted::{plain_words, spoken};
+use foreword_prompt::untrusted::{quote_group_message, sanitize_message};
 
 use super::is_announced;
 use crate::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
@@ -10,7 +10,7 @@ use crate::model::{RequestMessage, RequestRole};
 pub(super) fn render(message: &Message) -> Option<RequestMessage> {
     let message = &message.message;
     let (role, content) = match (message.kind, message.role) {
-        (Kind::Summary, _) => (RequestRole::User, texts(message, plain_words)),
+        (Kind::Summary, _) => (RequestRole::User, texts(message, sanitize_message)),
         (Kind::Notice, _) | (Kind::Message, Role::System) => (RequestRole::User, texts(message, in_brackets)),
         (Kind::Sent, _) => (RequestRole::User, blocks_for(message, is_for_a_user)),
         (Kind::Message, Role::User) => (RequestRole::User, as_it_came(message)),
@@ -59,7 +59,7 @@ fn as_it_came(message: &NewMessage) -> Vec<ContentBlock> {
         Provenance::User | Provenance::Agent => None,
     };
     let name = message.author.as_deref().unwrap_or_default();
-    texts(message, |text| spoken(name, note, text))
+    texts(message, |text| quote_group_message(name, note, text))
 }
 
 /// The texts of a message, each converted by `put`.
@@ -70,7 +70,7 @@ fn texts(message: &NewMessage, put: impl Fn(&str) -> String) -> Vec<ContentBlock
 }
 
 fn in_brackets(text: &str) -> String {
-    let text = plain_words(text);
+    let text = sanitize_message(text);
     let text = text.trim();
     if text.starts_with('[') && text.ends_with(']') { text.to_owned() } else { format!("[{text}]") }
 }

@@ -7,7 +7,7 @@ use foreword_prompt::untrusted::single_line;
 use serde_json::{Map, Value};
 
 use super::step::{Permit, Refusal};
-use super::{Presence, ToolRule};
+use super::{ToolRule, TurnAttendance};
 use crate::id::CallId;
 use crate::taint::Taint;
 use crate::tools::check_arguments;
@@ -22,7 +22,7 @@ pub(super) struct CallContext<'a> {
     /// The text from outside that was read.
     pub(super) taint: &'a Taint,
     /// Who can be asked.
-    pub(super) presence: Presence,
+    pub(super) attendance: TurnAttendance,
     /// Whether the owner has allowed all calls.
     pub(super) all_allowed: bool,
     /// How often the tool was permitted before.
@@ -65,9 +65,11 @@ pub(super) fn admit(name: &str, input: &Value, context: &CallContext<'_>) -> Adm
     if !risky || context.all_allowed {
         return Admission::Permitted { arguments, side_effects, confirmed: risky };
     }
-    match context.presence {
-        Presence::Owner => Admission::Unsure { arguments, side_effects },
-        Presence::Interactive | Presence::Unattended => Admission::Refused(RefusalReason::Sensitive),
+    match context.attendance {
+        TurnAttendance::Owner => Admission::Unsure { arguments, side_effects },
+        TurnAttendance::Interactive | TurnAttendance::Unattended => {
+            Admission::Refused(RefusalReason::Sensitive)
+        }
     }
 }
 
@@ -99,7 +101,8 @@ pub fn admit_step(
     tools: &BTreeMap<String, ToolRule>,
     taint: &Taint,
 ) -> Result<Permit, Refusal> {
-    let context = CallContext { tools, taint, presence: Presence::Unattended, all_allowed: false, used: 0 };
+    let context =
+        CallContext { tools, taint, attendance: TurnAttendance::Unattended, all_allowed: false, used: 0 };
     let tool = tool.to_owned();
     let why = match admit(&tool, input, &context) {
         Admission::Permitted { arguments, side_effects, confirmed } => {
@@ -107,8 +110,8 @@ pub fn admit_step(
         }
         Admission::Refused(RefusalReason::Message(why)) => why,
         Admission::Unsure { .. } | Admission::Refused(RefusalReason::Sensitive) => format!(
-            "not run: `{tool}` is sensitive and this run has read {taint}. Only the owner can allow that, and nobody is \
-             asked while a workflow runs."
+            "not run: `{tool}` is sensitive and this run has read {taint}. Only the owner can allow that, and a \
+             workflow can't ask the owner while it runs."
         ),
     };
     Err(Refusal { call, tool, reason: why })

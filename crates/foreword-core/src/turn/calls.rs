@@ -113,7 +113,7 @@ impl Calls {
         let context = CallContext {
             tools: &rules.tools,
             taint,
-            presence: rules.presence,
+            attendance: rules.attendance,
             all_allowed: self.all_allowed,
             used: self.used.get(name).copied().unwrap_or(0),
         };

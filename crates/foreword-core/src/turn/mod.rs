@@ -53,7 +53,7 @@ use crate::timestamp::Timestamp;
 
 pub use admission::admit_step;
 pub use message::TurnMessage;
-pub use rules::{Presence, ToolRule, TurnRules};
+pub use rules::{ToolRule, TurnAttendance, TurnRules};
 pub use step::{CallModel, Ending, OwnerAnswer, Permit, Question, Refusal, RetryWait, Step, Wait};
 
 /// A turn: from a user's message to the agent's answer.

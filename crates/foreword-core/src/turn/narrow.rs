@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Presence, ToolRule, Turn, TurnRules};
+use super::{ToolRule, Turn, TurnAttendance, TurnRules};
 
 impl Turn {
     /// Restricts the turn to the rules in `now`. Open calls that are no longer allowed are refused and returned by
@@ -21,8 +21,8 @@ impl Turn {
         let before = Arc::clone(&self.rules.tools);
         self.rules.tools = both(&before, &now.tools);
         // A user who is no longer the owner cannot confirm calls.
-        if self.rules.presence == Presence::Owner {
-            self.rules.presence = now.presence;
+        if self.rules.attendance == TurnAttendance::Owner {
+            self.rules.attendance = now.attendance;
         }
         self.calls.narrow(&before, &self.rules, &self.taint);
     }

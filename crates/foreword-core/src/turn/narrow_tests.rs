@@ -25,7 +25,7 @@ const fn has(name: &'static str) -> Has {
     Has { name, sensitive: false, most: None, takes: "what" }
 }
 
-fn rules(tools: &[Has], presence: Presence) -> TurnRules {
+fn rules(tools: &[Has], attendance: TurnAttendance) -> TurnRules {
     let rule = |has: &Has| {
         let takes = Parameter::required(has.takes, ParameterKind::String, "What.");
         let spec = ToolSpec::new(has.name, "Does it.", Trust::Full).with(takes);
@@ -33,7 +33,7 @@ fn rules(tools: &[Has], presence: Presence) -> TurnRules {
         (has.name.to_owned(), rule)
     };
     let tools: BTreeMap<String, ToolRule> = tools.iter().map(rule).collect();
-    TurnRules { tools: tools.into(), presence, ..TurnRules::default() }
+    TurnRules { tools: tools.into(), attendance, ..TurnRules::default() }
 }
 
 fn at(seconds: u64) -> Timestamp {
@@ -63,8 +63,8 @@ fn runs(step: &Step) -> Vec<&str> {
 /// run, and the refusals.
 fn check(before: &[Has], now: &[Has], may_call: &[&str], run: &[&str], refused: &[&str]) {
     let calls: Vec<&str> = before.iter().map(|has| has.name).collect();
-    let mut turn = wanting(rules(before, Presence::Interactive), &calls);
-    turn.narrow(&rules(now, Presence::Interactive));
+    let mut turn = wanting(rules(before, TurnAttendance::Interactive), &calls);
+    turn.narrow(&rules(now, TurnAttendance::Interactive));
     let left: Vec<&str> = turn.rules.tools.keys().map(String::as_str).collect();
     assert_eq!(left, may_call, "{before:?} → {now:?}");
     let reasons: Vec<String> = turn.take_refusals().into_iter().map(|refusal| refusal.reason).collect();
@@ -91,8 +91,8 @@ fn stricter_rule_wins() {
     let (free, bound) = (has("edit"), Has { sensitive: true, most: Some(1), ..has("edit") });
     let looser = Has { most: Some(9), ..has("edit") };
     for (before, now) in [(free, bound), (bound, free), (bound, looser), (looser, bound), (bound, bound)] {
-        let mut turn = Turn::new(rules(&[before], Presence::Owner), at(0));
-        turn.narrow(&rules(&[now], Presence::Owner));
+        let mut turn = Turn::new(rules(&[before], TurnAttendance::Owner), at(0));
+        turn.narrow(&rules(&[now], TurnAttendance::Owner));
         let rule = &turn.rules.tools["edit"];
         assert_eq!((rule.sensitive, rule.most_per_turn), (true, Some(1)), "{before:?} → {now:?}");
     }
@@ -101,8 +101,8 @@ fn stricter_rule_wins() {
 #[test]
 fn arguments_must_match_the_current_schema() {
     let other = Has { takes: "where", ..has("look") };
-    let mut turn = wanting(rules(&[has("look")], Presence::Interactive), &["look"]);
-    turn.narrow(&rules(&[other], Presence::Interactive));
+    let mut turn = wanting(rules(&[has("look")], TurnAttendance::Interactive), &["look"]);
+    turn.narrow(&rules(&[other], TurnAttendance::Interactive));
     let [refusal] = &turn.take_refusals()[..] else { panic!() };
     assert!(refusal.reason.contains("`what` is not a parameter"), "{}", refusal.reason);
     assert!(matches!(turn.step(at(2), Input::Resumed), Step::CallModel(_)));
@@ -111,15 +111,15 @@ fn arguments_must_match_the_current_schema() {
 #[test]
 fn lowered_call_limit_keeps_the_first_calls() {
     let (free, once) = (has("edit"), Has { most: Some(1), ..has("edit") });
-    let mut turn = wanting(rules(&[free], Presence::Interactive), &["edit", "edit"]);
-    turn.narrow(&rules(&[once], Presence::Interactive));
+    let mut turn = wanting(rules(&[free], TurnAttendance::Interactive), &["edit", "edit"]);
+    turn.narrow(&rules(&[once], TurnAttendance::Interactive));
     let Step::RunTools(permits) = turn.step(at(2), Input::Resumed) else { panic!() };
     assert_eq!(permits.iter().map(|permit| permit.call().as_str()).collect::<Vec<_>>(), ["c-0"]);
     assert_eq!(turn.take_refusals()[0].reason, "not run: a turn may call `edit` once only.");
 }
 
-fn tainted(tools: &[Has], presence: Presence) -> TurnRules {
-    let mut rules = rules(tools, presence);
+fn tainted(tools: &[Has], attendance: TurnAttendance) -> TurnRules {
+    let mut rules = rules(tools, attendance);
     rules.taint.add(TaintSource::History);
     rules
 }
@@ -127,14 +127,14 @@ fn tainted(tools: &[Has], presence: Presence) -> TurnRules {
 #[test]
 fn newly_sensitive_calls_need_the_owner() {
     let sensitive = Has { sensitive: true, ..has("shell") };
-    let mut turn = wanting(tainted(&[has("shell"), has("look")], Presence::Owner), &["shell", "look"]);
-    turn.narrow(&rules(&[sensitive, has("look")], Presence::Owner));
+    let mut turn = wanting(tainted(&[has("shell"), has("look")], TurnAttendance::Owner), &["shell", "look"]);
+    turn.narrow(&rules(&[sensitive, has("look")], TurnAttendance::Owner));
     let Step::AskOwner(question) = turn.step(at(2), Input::Resumed) else { panic!() };
     assert_eq!(question.tool, "shell");
     let yes = Input::OwnerSaid { call: question.call, answer: OwnerAnswer::Once };
     assert_eq!(runs(&turn.step(at(3), yes)), ["shell", "look"]);
-    let mut turn = wanting(tainted(&[has("shell")], Presence::Interactive), &["shell"]);
-    turn.narrow(&rules(&[sensitive], Presence::Interactive));
+    let mut turn = wanting(tainted(&[has("shell")], TurnAttendance::Interactive), &["shell"]);
+    turn.narrow(&rules(&[sensitive], TurnAttendance::Interactive));
     assert!(turn.take_refusals()[0].reason.contains("`shell` is sensitive"));
 }
 
@@ -142,10 +142,10 @@ fn newly_sensitive_calls_need_the_owner() {
 fn obsolete_questions_are_not_asked() {
     let sensitive = Has { sensitive: true, ..has("shell") };
     for (now, expected) in [
-        (rules(&[], Presence::Owner), "no longer available"),
-        (rules(&[sensitive], Presence::Interactive), "is sensitive"),
+        (rules(&[], TurnAttendance::Owner), "no longer available"),
+        (rules(&[sensitive], TurnAttendance::Interactive), "is sensitive"),
     ] {
-        let mut turn = wanting(tainted(&[sensitive], Presence::Owner), &["shell"]);
+        let mut turn = wanting(tainted(&[sensitive], TurnAttendance::Owner), &["shell"]);
         let Phase::Asking { .. } = turn.phase else { panic!() };
         turn.narrow(&now);
         assert!(turn.take_refusals()[0].reason.contains(expected));
@@ -157,11 +157,11 @@ fn obsolete_questions_are_not_asked() {
 fn permits_before_taint_stay_valid() {
     let sensitive = Has { sensitive: true, ..has("shell") };
     let before = [has("look"), sensitive];
-    let mut turn = wanting(rules(&before, Presence::Interactive), &["look", "shell"]);
+    let mut turn = wanting(rules(&before, TurnAttendance::Interactive), &["look", "shell"]);
     let read = Some(TaintSource::History);
     let (call, content) = (CallId::new("c-0").unwrap(), "found".to_owned());
     turn.step(at(2), Input::ToolEnded(ToolEnded { call, content, is_error: false, from_outside: read }));
-    turn.narrow(&rules(&[Has { most: Some(3), ..sensitive }], Presence::Interactive));
+    turn.narrow(&rules(&[Has { most: Some(3), ..sensitive }], TurnAttendance::Interactive));
     assert_eq!(runs(&turn.step(at(3), Input::Resumed)), ["shell"]);
 }
 
@@ -186,7 +186,7 @@ proptest! {
         before in some_rules(), now in some_rules(), calls in prop::collection::vec(0..3_usize, 0..5)
     ) {
         let names: Vec<&str> = calls.iter().map(|at| ["look", "shell", "edit"][*at]).collect();
-        let mut turn = Turn::new(rules(&before, Presence::Interactive), at(0));
+        let mut turn = Turn::new(rules(&before, TurnAttendance::Interactive), at(0));
         turn.step(at(0), Input::Begin);
         for (number, name) in names.iter().enumerate() {
             let id = CallId::new(format!("c-{number}")).unwrap();
@@ -195,9 +195,9 @@ proptest! {
         }
         turn.step(at(1), Input::Model(ModelEvent::Stopped(StopReason::ToolUse)));
         let mut same = turn.clone();
-        same.narrow(&rules(&before, Presence::Interactive));
+        same.narrow(&rules(&before, TurnAttendance::Interactive));
         prop_assert_eq!(&same, &turn);
-        let now = rules(&now, Presence::Interactive);
+        let now = rules(&now, TurnAttendance::Interactive);
         turn.narrow(&now);
         let mut twice = turn.clone();
         twice.narrow(&now);

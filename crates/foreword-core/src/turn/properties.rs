@@ -66,9 +66,12 @@ fn happens() -> impl Strategy<Value = Happens> {
 }
 
 fn rules() -> impl Strategy<Value = TurnRules> {
-    let presence =
-        prop_oneof![Just(Presence::Owner), Just(Presence::Interactive), Just(Presence::Unattended)];
-    (presence, any::<bool>(), 1..4_u32, 1..6_u32).prop_map(|(presence, tainted, rounds, tool_calls)| {
+    let attendance = prop_oneof![
+        Just(TurnAttendance::Owner),
+        Just(TurnAttendance::Interactive),
+        Just(TurnAttendance::Unattended)
+    ];
+    (attendance, any::<bool>(), 1..4_u32, 1..6_u32).prop_map(|(attendance, tainted, rounds, tool_calls)| {
         let rule = |name: &str, sensitive, most_per_turn| {
             let spec = ToolSpec::new(name, "Does it.", Trust::Full).with(Parameter::required(
                 "what",
@@ -83,7 +86,7 @@ fn rules() -> impl Strategy<Value = TurnRules> {
         }
         let tools = [rule("look", false, None), rule("shell", true, None), rule("edit", true, Some(1))];
         let limits = TurnLimits { rounds, tool_calls, time: Duration::from_secs(600) };
-        TurnRules { tools: BTreeMap::from(tools).into(), limits, presence, taint, ..TurnRules::default() }
+        TurnRules { tools: BTreeMap::from(tools).into(), limits, attendance, taint, ..TurnRules::default() }
     })
 }
 
@@ -127,7 +130,7 @@ impl Driven {
             }
             Happens::Stop(reason) => Input::Model(ModelEvent::Stopped(reason)),
             Happens::Fail(kind, status) => {
-                let (provider, message) = ("somebody".to_owned(), "no".to_owned());
+                let (provider, message) = ("acme".to_owned(), "no".to_owned());
                 let error =
                     ModelError { kind, provider, status, message, retry_after: None, request_id: None };
                 Input::ModelFailed { error, chance: 0.5 }

@@ -20,8 +20,9 @@ pub struct TurnRules {
     pub limits: TurnLimits,
     /// The retry policy for model calls.
     pub retry: RetryPolicy,
-    /// Who is present.
-    pub presence: Presence,
+    /// Who attends the turn.
+    #[serde(alias = "presence")]
+    pub attendance: TurnAttendance,
     /// How long to wait for the owner's answer.
     pub owner_patience: Duration,
     /// Text from outside that was read before the turn.
@@ -35,24 +36,24 @@ impl Default for TurnRules {
             tools: Arc::default(),
             limits: TurnLimits::default(),
             retry: RetryPolicy::default(),
-            presence: Presence::Interactive,
+            attendance: TurnAttendance::Interactive,
             owner_patience: Duration::from_secs(300),
             taint: Taint::Clean,
         }
     }
 }
 
-/// Who is present while a turn runs.
+/// Who attends a turn while it runs. `foreword_agent` derives it from the origin's attendance and the principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Presence {
+pub enum TurnAttendance {
     /// The owner, who can be asked.
     Owner,
     /// An interactive user who sees errors and can retry, but cannot confirm calls.
-    #[serde(rename = "somebody")]
+    #[serde(rename = "interactive", alias = "somebody")]
     Interactive,
     /// A bridge, an inbox or a schedule. Failed calls are retried later.
-    #[serde(rename = "nobody")]
+    #[serde(rename = "unattended", alias = "nobody")]
     Unattended,
 }
 

@@ -19,7 +19,7 @@ fn at(seconds: u64) -> Timestamp {
     Timestamp::from_micros(0).plus(Duration::from_secs(seconds))
 }
 
-fn rules(presence: Presence) -> TurnRules {
+fn rules(attendance: TurnAttendance) -> TurnRules {
     let rule = |name: &str, sensitive, most_per_turn| {
         let spec = ToolSpec::new(name, "Does it.", Trust::Full).with(Parameter::required(
             "what",
@@ -29,7 +29,7 @@ fn rules(presence: Presence) -> TurnRules {
         (name.to_owned(), ToolRule { spec, side_effects: sensitive, sensitive, most_per_turn })
     };
     let tools = [rule("look", false, None), rule("shell", true, None), rule("edit", true, Some(1))];
-    TurnRules { tools: BTreeMap::from(tools).into(), presence, ..TurnRules::default() }
+    TurnRules { tools: BTreeMap::from(tools).into(), attendance, ..TurnRules::default() }
 }
 
 fn begun(rules: TurnRules) -> Turn {
@@ -78,7 +78,7 @@ fn results(turn: &Turn) -> Vec<(String, bool)> {
 
 #[test]
 fn tool_result_is_passed_to_the_model() {
-    let mut turn = begun(rules(Presence::Owner));
+    let mut turn = begun(rules(TurnAttendance::Owner));
     receive_text(&mut turn, "Let me look.");
     call(&mut turn, "c-1", "look");
     let Step::RunTools(permits) = stop(&mut turn, StopReason::ToolUse) else { panic!() };
@@ -91,7 +91,7 @@ fn tool_result_is_passed_to_the_model() {
 
 #[test]
 fn tainted_turn_still_asks_the_owner_five_calls_later() {
-    let mut turn = begun(rules(Presence::Owner));
+    let mut turn = begun(rules(TurnAttendance::Owner));
     for round in 1..6 {
         let id = format!("c-{round}");
         call(&mut turn, &id, "look");
@@ -111,7 +111,7 @@ fn tainted_turn_still_asks_the_owner_five_calls_later() {
 
 #[test]
 fn rest_of_turn_answer_is_remembered() {
-    let mut tainted = rules(Presence::Owner);
+    let mut tainted = rules(TurnAttendance::Owner);
     tainted.taint.add(TaintSource::History);
     let mut turn = begun(tainted);
     call(&mut turn, "c-1", "shell");
@@ -128,8 +128,8 @@ fn rest_of_turn_answer_is_remembered() {
 
 #[test]
 fn tainted_turn_without_owner_is_refused_with_reason() {
-    for presence in [Presence::Interactive, Presence::Unattended] {
-        let mut tainted = rules(presence);
+    for attendance in [TurnAttendance::Interactive, TurnAttendance::Unattended] {
+        let mut tainted = rules(attendance);
         tainted.taint.add(TaintSource::Outside(Origin::group("mallory")));
         let mut turn = begun(tainted);
         call(&mut turn, "c-1", "shell");
@@ -141,7 +141,7 @@ fn tainted_turn_without_owner_is_refused_with_reason() {
 
 #[test]
 fn unanswered_confirmation_is_a_refusal() {
-    let mut tainted = rules(Presence::Owner);
+    let mut tainted = rules(TurnAttendance::Owner);
     tainted.taint.add(TaintSource::History);
     let mut turn = begun(tainted);
     call(&mut turn, "c-1", "shell");
@@ -153,7 +153,7 @@ fn unanswered_confirmation_is_a_refusal() {
 
 #[test]
 fn unknown_invalid_and_excess_tool_calls_are_refused() {
-    let mut turn = begun(rules(Presence::Owner));
+    let mut turn = begun(rules(TurnAttendance::Owner));
     call(&mut turn, "c-1", "lok");
     call(&mut turn, "c-2", "edit");
     call(&mut turn, "c-3", "edit");
@@ -174,7 +174,7 @@ fn unknown_invalid_and_excess_tool_calls_are_refused() {
 
 #[test]
 fn excess_tool_calls_are_refused_and_all_get_results() {
-    let mut turn = begun(rules(Presence::Owner));
+    let mut turn = begun(rules(TurnAttendance::Owner));
     for number in 0..1_000 {
         call(&mut turn, &format!("c-{number}"), "look");
     }
@@ -190,7 +190,7 @@ fn excess_tool_calls_are_refused_and_all_get_results() {
 #[test]
 fn round_limit_warns_the_model_and_then_stops() {
     let limits = TurnLimits { rounds: 2, ..TurnLimits::default() };
-    let mut turn = begun(TurnRules { limits, ..rules(Presence::Owner) });
+    let mut turn = begun(TurnRules { limits, ..rules(TurnAttendance::Owner) });
     for id in ["c-1", "c-2"] {
         call(&mut turn, id, "look");
         assert!(matches!(stop(&mut turn, StopReason::ToolUse), Step::RunTools(_)));
@@ -204,7 +204,7 @@ fn round_limit_warns_the_model_and_then_stops() {
 
 #[test]
 fn retries_back_off_and_then_show_the_error() {
-    let mut turn = begun(rules(Presence::Interactive));
+    let mut turn = begun(rules(TurnAttendance::Interactive));
     let mut now = 0;
     for delay in [1, 2, 4] {
         let Step::Wait(Wait::Until(waiting)) = fails(&mut turn, now, ErrorKind::RateLimited, Some(429))
@@ -227,7 +227,7 @@ fn retries_back_off_and_then_show_the_error() {
 
 #[test]
 fn unattended_message_is_requeued_and_retried_later() {
-    let mut turn = begun(rules(Presence::Unattended));
+    let mut turn = begun(rules(TurnAttendance::Unattended));
     let mut now = 0;
     for _ in 0..3 {
         fails(&mut turn, now, ErrorKind::RateLimited, Some(429));
@@ -246,7 +246,7 @@ fn unattended_message_is_requeued_and_retried_later() {
 
 #[test]
 fn broken_stream_is_continued_after_its_partial_text() {
-    let mut turn = begun(rules(Presence::Interactive));
+    let mut turn = begun(rules(TurnAttendance::Interactive));
     receive_text(&mut turn, "three words so");
     assert!(matches!(fails(&mut turn, 1, ErrorKind::BrokenStream, None), Step::Wait(Wait::Until(_))));
     assert!(matches!(turn.step(at(3), Input::Tick), Step::CallModel(CallModel { round: 1, attempt: 1, .. })));
@@ -261,7 +261,7 @@ fn broken_stream_is_continued_after_its_partial_text() {
 fn overlong_conversation_is_compacted_up_to_a_limit() {
     let summary = Usage { input: 7, output: 3, ..Usage::default() };
     for (times, fits) in [(1, true), (2, true), (16, true), (16, false)] {
-        let mut turn = begun(rules(Presence::Interactive));
+        let mut turn = begun(rules(TurnAttendance::Interactive));
         for before in 0..times {
             assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact, "{before}");
             let usage = turn.usage();
@@ -281,7 +281,7 @@ fn overlong_conversation_is_compacted_up_to_a_limit() {
 
 #[test]
 fn failed_compaction_fails_the_turn() {
-    let mut turn = begun(rules(Presence::Interactive));
+    let mut turn = begun(rules(TurnAttendance::Interactive));
     for shorter in [true, false] {
         assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
         let result = if shorter { Ok(Usage::default()) } else { Err("nothing left".to_owned()) };
@@ -292,7 +292,7 @@ fn failed_compaction_fails_the_turn() {
 
 #[test]
 fn resume_during_compaction_calls_the_model() {
-    let mut turn = begun(rules(Presence::Interactive));
+    let mut turn = begun(rules(TurnAttendance::Interactive));
     assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
     assert!(matches!(turn.step(at(2), Input::Resumed), Step::CallModel(_)));
     assert_eq!(fails(&mut turn, 3, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
@@ -300,14 +300,14 @@ fn resume_during_compaction_calls_the_model() {
 
 #[test]
 fn wrong_key_fails_immediately() {
-    let mut turn = begun(rules(Presence::Unattended));
+    let mut turn = begun(rules(TurnAttendance::Unattended));
     let Step::Done(ending) = fails(&mut turn, 1, ErrorKind::Authentication, Some(401)) else { panic!() };
     assert_eq!(ending.failure.map(|failure| failure.code), Some(ErrorCategory::ProviderPermanent));
 }
 
 #[test]
 fn timeout_ends_the_turn_and_keeps_shown_text() {
-    let mut turn = begun(rules(Presence::Interactive));
+    let mut turn = begun(rules(TurnAttendance::Interactive));
     receive_text(&mut turn, "So far");
     let Step::Done(ending) = turn.step(at(600), Input::Tick) else { panic!() };
     assert_eq!(ending.failure.map(|failure| failure.code), Some(ErrorCategory::Limit));

@@ -2,7 +2,7 @@
 //! ends, the conversation stays valid: every call has a result, and text that was shown is kept.
 
 use super::step::{Ending, OwnerAnswer, RetryWait, Step};
-use super::{PartialAnswer, Phase, Presence, ToolEnded, Turn, TurnMessage};
+use super::{PartialAnswer, Phase, ToolEnded, Turn, TurnAttendance, TurnMessage};
 use crate::failure::Failure;
 use crate::id::CallId;
 use crate::message::{ContentBlock, Usage};
@@ -12,7 +12,7 @@ use crate::timestamp::Timestamp;
 use crate::turn_journal::Outcome;
 
 /// The notice for the model after a partial answer.
-const CONTINUE_NOTICE: &str = "The connection broke here and the words above have been shown. Go on exactly where they end; don't \
+const CONTINUE_NOTICE: &str = "The connection broke here and the text above has been shown. Continue exactly where it ends; don't \
                      begin again.";
 
 /// The maximum number of compactions per turn. Each covers more than the previous one, but a summary covers only a
@@ -161,8 +161,8 @@ impl Turn {
         collected: PartialAnswer,
     ) -> Step {
         let later = self.rules.retry.requeue(self.counts.requeues);
-        let may_wait =
-            self.rules.presence == Presence::Unattended && category == ErrorCategory::ProviderTransient;
+        let may_wait = self.rules.attendance == TurnAttendance::Unattended
+            && category == ErrorCategory::ProviderTransient;
         if let Some(delay) = later.filter(|_| may_wait) {
             self.keep_text(collected, Some(CONTINUE_NOTICE));
             self.counts.requeues += 1;
@@ -270,11 +270,9 @@ impl Turn {
 
 fn notice_for(reason: &StopReason, wordless: bool) -> Option<String> {
     match reason {
-        StopReason::MaxTokens => {
-            Some("The answer reached the most tokens it may have and stops here.".to_owned())
-        }
+        StopReason::MaxTokens => Some("The answer was cut off at the token limit.".to_owned()),
         StopReason::Refusal => Some("The model declined to answer.".to_owned()),
-        _ if wordless => Some("The model had nothing to say.".to_owned()),
+        _ if wordless => Some("The model returned an empty answer.".to_owned()),
         _ => None,
     }
 }

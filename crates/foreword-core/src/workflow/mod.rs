@@ -5,6 +5,6 @@ mod run;
 
 pub use nesting::{ChainRefused, MAX_DEPTH, enter, find_cycle};
 pub use run::{
-    CannotResume, NextStep, OpenStep, PlannedStep, Reopen, Resume, StepChanged, StepRecord, StepState,
-    in_doubt, next, reopen, unchanged,
+    CannotResume, NextStep, OpenStep, PlannedStep, Reopen, Resume, StepChanged, StepRecord, StepState, next,
+    reopen, step_with_unknown_outcome, unchanged,
 };

@@ -170,14 +170,14 @@ pub enum CannotResume {
 /// The interrupted step that may have taken effect, if it is the current one.
 ///
 /// ```
-/// use foreword_core::workflow::in_doubt;
-/// assert_eq!(in_doubt(&[]), None);
+/// use foreword_core::workflow::step_with_unknown_outcome;
+/// assert_eq!(step_with_unknown_outcome(&[]), None);
 /// ```
 #[must_use]
-pub fn in_doubt(records: &[StepRecord]) -> Option<OpenStep> {
+pub fn step_with_unknown_outcome(records: &[StepRecord]) -> Option<OpenStep> {
     let (number, record) = (1_u64..).zip(records).find(|(_, record)| record.state != StepState::Done)?;
-    let in_doubt = record.state == StepState::Begun && record.side_effects;
-    in_doubt.then(|| OpenStep { number, name: record.name.clone() })
+    let is_unknown = record.state == StepState::Begun && record.side_effects;
+    is_unknown.then(|| OpenStep { number, name: record.name.clone() })
 }
 
 /// The change that resumes a run as requested.
@@ -189,7 +189,7 @@ pub fn reopen(records: &[StepRecord], how: Resume) -> Result<Reopen, CannotResum
     let Some((number, _)) = numbered.find(|(_, record)| record.state != StepState::Done) else {
         return if how == Resume::Skip { Err(CannotResume::NothingToSkip) } else { Ok(Reopen::AsItIs) };
     };
-    match (how, in_doubt(records)) {
+    match (how, step_with_unknown_outcome(records)) {
         (Resume::Skip, _) => Ok(Reopen::Without(number)),
         (Resume::Plain, Some(open)) => Err(CannotResume::InDoubt(open)),
         (Resume::Plain | Resume::Redo, _) => Ok(Reopen::Again(number)),

@@ -88,7 +88,7 @@ impl Exporter {
             let (why, pause) = match self.collector.send(body.clone()).await {
                 Answer::Taken { rejected } => {
                     self.drop_spans(rejected);
-                    return self.well();
+                    return self.report_recovery();
                 }
                 Answer::Refused { why } => {
                     self.failed(&why);
@@ -135,7 +135,7 @@ impl Exporter {
         self.failures = self.failures.saturating_add(1);
     }
 
-    fn well(&mut self) {
+    fn report_recovery(&mut self) {
         if self.failures > 0 {
             let lost = self.dropped.load(Ordering::Relaxed).saturating_sub(self.dropped_before);
             let place = self.collector.url();

@@ -14,11 +14,11 @@ pub(super) enum Sure {
     Header,
 }
 
-/// NameParts that mark a secret anywhere in a name, also inside other words.
+/// Words that mark a secret anywhere in a name, also inside other words.
 const INSIDE: &str = "\
     password passwd passphrase passcode apikey secretkey accesskey privatekey accesstoken authtoken \
     refreshtoken apitoken bottoken sessiontoken clientsecret mnemonic seedphrase";
-/// NameParts that mark a secret on their own.
+/// Words that mark a secret on their own.
 const WORDS: &str = "secret secrets credential credentials pwd otp totp cvv cvc jwt bearer";
 /// Last words of names that describe a secret without containing it.
 const ABOUT: &str = "\
@@ -27,7 +27,7 @@ const ABOUT: &str = "\
     used left";
 /// Last words of names that hold the secret in another form.
 const FORMS: &str = "value text string header raw plain base64 b64 hash pem";
-/// NameParts of names that hold token counts.
+/// Words of names that hold token counts.
 const COUNTED: &str = "\
     max min per total num number input output prompt completion cached estimated each last first stop \
     unexpected invalid unknown";

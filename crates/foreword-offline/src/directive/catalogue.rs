@@ -15,7 +15,7 @@ pub(super) const ALL: [(&str, &str, &str); 15] = [
         "!fail STATUS|timeout|refused|context|cut \"WORDS\"|broken|bad-json|not-configured [times=N] [retry-after=SECONDS]",
         "fails: the first N attempts, or all",
     ),
-    ("hang", "!hang", "says nothing more until it is cancelled"),
+    ("hang", "!hang", "stops responding until it is cancelled"),
     ("wait", "!wait DURATION", "is silent for that long"),
     ("slow", "!slow DURATION", "waits that long between two words"),
     ("long", "!long COUNT words", "says that many words"),

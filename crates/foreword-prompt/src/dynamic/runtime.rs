@@ -1,6 +1,6 @@
 //! The runtime lines: who, where and when. Runs on every turn, so it does little more than copying.
 
-use crate::occasion::{Moment, Occasion};
+use crate::occasion::{FormattedTime, Occasion};
 use crate::trust::Trust;
 use crate::untrusted::single_line;
 
@@ -37,13 +37,13 @@ pub fn runtime(occasion: &Occasion, trust: Trust) -> String {
 
 /// The runtime lines at another time: only the first line contains the time; the others are kept.
 #[must_use]
-pub(crate) fn runtime_at(lines: &str, now: &Moment) -> String {
+pub(crate) fn runtime_at(lines: &str, now: &FormattedTime) -> String {
     let rest = lines.find('\n').map_or("", |end| &lines[end..]);
     let mut out = time_line(now).concat();
     out.push_str(rest);
     out
 }
 
-fn time_line(now: &Moment) -> [&str; 9] {
+fn time_line(now: &FormattedTime) -> [&str; 9] {
     ["- Time: ", &now.weekday, ", ", &now.date, " ", &now.time, " (", &now.zone, ")"]
 }

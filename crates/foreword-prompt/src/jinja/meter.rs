@@ -24,7 +24,7 @@ pub(super) enum Overrun {
     Text(usize),
     #[error("the template builds a value of more than {0} items")]
     Items(usize),
-    #[error("the template looks through too much data")]
+    #[error("the template reads too much data")]
     Work,
     #[error("the template builds a value that nests more than {MAX_DEPTH} deep")]
     Depth,

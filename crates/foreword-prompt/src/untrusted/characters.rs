@@ -13,53 +13,53 @@ const KEYCAP: char = '\u{20e3}';
 
 /// How to handle one character of outside text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum CharacterClass {
     /// Visible, or a tab.
     Keep,
-    /// A line end of any kind. The `\r` of `\r\n` is [`Fate::Hide`], so that each line ends once.
+    /// A line end of any kind. The `\r` of `\r\n` is [`CharacterClass::Hide`], so that each line ends once.
     EndLine,
     /// Invisible, or changes how its neighbours are shown.
     Hide,
 }
 
-/// The characters of `text` with their byte offsets and fates.
-pub(super) fn fates(text: &str) -> Fates<'_> {
-    Fates { rest: text.char_indices().peekable(), kept_before: None }
+/// The characters of `text` with their byte offsets and classes.
+pub(super) fn classify(text: &str) -> ClassifiedChars<'_> {
+    ClassifiedChars { rest: text.char_indices().peekable(), kept_before: None }
 }
 
-/// See [`fates`].
-pub(super) struct Fates<'a> {
+/// See [`classify`].
+pub(super) struct ClassifiedChars<'a> {
     rest: Peekable<CharIndices<'a>>,
     /// The directly preceding character, if it was kept: joiners and selectors need one.
     kept_before: Option<char>,
 }
 
-impl Iterator for Fates<'_> {
-    type Item = (usize, char, Fate);
+impl Iterator for ClassifiedChars<'_> {
+    type Item = (usize, char, CharacterClass);
 
     fn next(&mut self) -> Option<Self::Item> {
         let (offset, character) = self.rest.next()?;
         let next = self.rest.peek().map(|(_, next)| *next);
-        let fate = match character {
-            '\r' if next == Some('\n') => Fate::Hide,
-            _ if ends_a_line(character) => Fate::EndLine,
+        let class = match character {
+            '\r' if next == Some('\n') => CharacterClass::Hide,
+            _ if ends_a_line(character) => CharacterClass::EndLine,
             _ if is_hidden(character) && !belongs_to_an_emoji(self.kept_before, character, next) => {
-                Fate::Hide
+                CharacterClass::Hide
             }
-            _ => Fate::Keep,
+            _ => CharacterClass::Keep,
         };
-        self.kept_before = (fate == Fate::Keep).then_some(character);
-        Some((offset, character, fate))
+        self.kept_before = (class == CharacterClass::Keep).then_some(character);
+        Some((offset, character, class))
     }
 }
 
 /// The text with hidden characters removed and `\n` line ends.
 pub(super) fn visible_text(text: &str) -> String {
-    fates(text)
-        .filter_map(|(_, character, fate)| match fate {
-            Fate::Keep => Some(character),
-            Fate::EndLine => Some('\n'),
-            Fate::Hide => None,
+    classify(text)
+        .filter_map(|(_, character, class)| match class {
+            CharacterClass::Keep => Some(character),
+            CharacterClass::EndLine => Some('\n'),
+            CharacterClass::Hide => None,
         })
         .collect()
 }

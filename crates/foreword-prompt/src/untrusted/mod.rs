@@ -4,8 +4,8 @@
 //! names such as paths, branches and senders.
 //!
 //! [`Untrusted`] text is a separate type that cannot be confused with ours. It reaches a model only in a [`Framed`]
-//! block, as a one-line [`Preview`] or as an [`OutsideName`]. The messages of known users are not framed; [`spoken`]
-//! and [`plain_words`] only prevent impersonation:
+//! block, as a one-line [`Preview`] or as an [`OutsideName`]. The messages of known users are not framed;
+//! [`quote_group_message`] and [`sanitize_message`] only prevent impersonation:
 //!
 //! ```
 //! use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame};
@@ -26,6 +26,7 @@ mod characters;
 mod chat_tokens;
 mod fold;
 mod frame;
+mod group_message;
 mod marker;
 mod origin;
 mod outside_name;
@@ -33,14 +34,13 @@ mod phrases;
 mod preview;
 #[cfg(test)]
 mod properties;
-mod spoken;
 mod text;
 
 pub use frame::{Framed, frame};
+pub use group_message::{quote_group_message, sanitize_message};
 pub use marker::Marker;
 pub use origin::Origin;
 pub use outside_name::{OutsideName, display_line, single_line};
 pub use phrases::{PhraseLabel, label_phrases};
 pub use preview::{Preview, preview};
-pub use spoken::{plain_words, spoken};
 pub use text::{Untrusted, UntrustedRecord};

@@ -6,7 +6,9 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::bounded_line::BoundedLine;
-use super::characters::{Fate, StructureAt, fates, is_space, plain_form, structure_at_line_start};
+use super::characters::{
+    CharacterClass, StructureAt, classify, is_space, plain_form, structure_at_line_start,
+};
 
 /// `name` on one line of at most `max_chars` characters.
 ///
@@ -51,11 +53,11 @@ pub fn display_line(text: &str, max_chars: usize) -> String {
 /// `text` on one bounded line. `replace` may replace a visible character, given its byte offset.
 fn bounded(text: &str, max_chars: usize, replace: impl Fn(usize, char) -> Option<String>) -> String {
     let mut line = BoundedLine::new(max_chars);
-    for (offset, character, fate) in fates(text) {
+    for (offset, character, class) in classify(text) {
         if line.is_full() {
             break;
         }
-        if fate != Fate::Keep || character == '\t' {
+        if class != CharacterClass::Keep || character == '\t' {
             line.push(&escaped(character));
         } else if let Some(replacement) = replace(offset, character) {
             line.push(&replacement);

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::bounded_line::BoundedLine;
-use super::characters::{Fate, StructureAt, fates, structure_at_line_start};
+use super::characters::{CharacterClass, StructureAt, classify, structure_at_line_start};
 use super::chat_tokens::break_tokens;
 
 /// The first `max_chars` characters of a text, on one line that is safe within our own line.
@@ -57,11 +57,11 @@ fn collapsed_start(text: &str, max_chars: usize) -> String {
     let mut start = String::new();
     let mut characters = 0;
     let mut owes_a_space = false;
-    for (_, character, fate) in fates(text) {
-        if fate == Fate::Hide {
+    for (_, character, class) in classify(text) {
+        if class == CharacterClass::Hide {
             continue;
         }
-        if fate == Fate::EndLine || character.is_whitespace() {
+        if class == CharacterClass::EndLine || character.is_whitespace() {
             owes_a_space = characters > 0;
             continue;
         }

@@ -1,21 +1,21 @@
 //! Time affects only the turn context.
 
 use foreword_prompt::layer::{Dynamic, Layer, Source, Stability};
-use foreword_prompt::occasion::{Moment, Occasion};
+use foreword_prompt::occasion::{FormattedTime, Occasion};
 use foreword_prompt::prompt::{Prompt, TurnPlacement};
 use foreword_prompt::trust::Trust;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::fixture::{Fixture, entry, layer, lines, moment};
+use crate::fixture::{Fixture, entry, formatted_time, layer, lines};
 
 prop_compose! {
     fn any_moment()(
         weekday in select(vec!["Monday", "Wednesday", "Saturday", "Donnerstag, früh"]),
         date in "20[0-9]{2}-[01][0-9]-[0-3][0-9]",
         time in "[0-2]?[0-9]:[0-5][0-9]",
-    ) -> Moment {
-        moment(weekday, &date, &time)
+    ) -> FormattedTime {
+        formatted_time(weekday, &date, &time)
     }
 }
 
@@ -28,7 +28,7 @@ fn gateway() -> Fixture {
     fixture
 }
 
-fn at(fixture: &Fixture, now: Moment) -> Fixture {
+fn at(fixture: &Fixture, now: FormattedTime) -> Fixture {
     let mut fixture = fixture.clone();
     fixture.occasion.now = now;
     fixture
@@ -74,9 +74,9 @@ proptest! {
 
 #[test]
 fn clock_change_needs_no_new_assembly() {
-    let fixture = at(&gateway(), moment("Monday", "2026-11-16", "08:30"));
+    let fixture = at(&gateway(), formatted_time("Monday", "2026-11-16", "08:30"));
     let before = fixture.prompt();
-    let later = at(&fixture, moment("Monday", "2026-11-16", "08:31"));
+    let later = at(&fixture, formatted_time("Monday", "2026-11-16", "08:31"));
     let after = moved(&before, &later).unwrap();
     assert!(after.turn_context().unwrap().contains("- Time: Monday, 2026-11-16 08:31 (UTC)"));
     assert_eq!(after, later.prompt());
@@ -86,7 +86,7 @@ fn clock_change_needs_no_new_assembly() {
 fn every_clock_of_a_blueprint_is_set() {
     let fixture =
         Fixture::layers(vec![clock("here"), layer("words", Stability::Turn, "Then."), clock("again")]);
-    let later = at(&fixture, moment("Monday", "2026-11-16", "09:41"));
+    let later = at(&fixture, formatted_time("Monday", "2026-11-16", "09:41"));
     assert_eq!(moved(&fixture.prompt(), &later), Some(later.prompt()));
 }
 
@@ -96,7 +96,7 @@ fn truncated_clock_requires_a_new_build() {
     cut.fit.max_tokens = Some(30);
     let fixture = Fixture::layers(vec![cut]);
     assert_eq!(fixture.layer("clock").status, "cut");
-    let later = at(&fixture, moment("Monday", "2026-11-16", "09:41"));
+    let later = at(&fixture, formatted_time("Monday", "2026-11-16", "09:41"));
     if let Some(after) = moved(&fixture.prompt(), &later) {
         assert_eq!(after, later.prompt());
     }
@@ -105,6 +105,6 @@ fn truncated_clock_requires_a_new_build() {
 #[test]
 fn prompt_without_clock_is_the_same_at_any_time() {
     let fixture = Fixture::layers(vec![layer("one", Stability::Agent, "Be kind.")]);
-    let occasion: Occasion = at(&fixture, moment("Sunday", "2027-01-03", "23:59")).occasion;
+    let occasion: Occasion = at(&fixture, formatted_time("Sunday", "2027-01-03", "23:59")).occasion;
     assert_eq!(fixture.prompt().at_time(&occasion, fixture.counter.get()), Some(fixture.prompt()));
 }

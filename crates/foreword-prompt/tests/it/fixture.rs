@@ -11,7 +11,7 @@ use foreword_prompt::dynamic::runtime;
 use foreword_prompt::error::PromptError;
 use foreword_prompt::layer::{Authority, Dynamic, Fit, Layer, LayerId, Merge, Overflow, Source, Stability};
 use foreword_prompt::menu::{MemoryTools, Menu, MenuEntry};
-use foreword_prompt::occasion::{Channel, Moment, Occasion};
+use foreword_prompt::occasion::{Channel, FormattedTime, Occasion};
 use foreword_prompt::plan::{FileRule, Plan, PlanFor};
 use foreword_prompt::prompt::{Prompt, TurnPlacement};
 use foreword_prompt::report::{LayerReport, Report, View};
@@ -219,12 +219,12 @@ pub(crate) fn occasion() -> Occasion {
         agent: "Assistant".into(),
         model: "offline/echo".into(),
         conversation: None,
-        now: moment("Monday", "2026-11-16", "08:30"),
+        now: formatted_time("Monday", "2026-11-16", "08:30"),
     }
 }
 
-pub(crate) fn moment(weekday: &str, date: &str, time: &str) -> Moment {
-    Moment {
+pub(crate) fn formatted_time(weekday: &str, date: &str, time: &str) -> FormattedTime {
+    FormattedTime {
         timestamp: format!("{date}T{time}:00Z").into(),
         date: date.into(),
         time: time.into(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foreword_prompt::epoch::{Circumstances, Decision, Dependencies, HardDependencies, decide};
+use foreword_prompt::epoch::{Decision, Dependencies, EpochTriggers, HardDependencies, decide};
 use foreword_prompt::layer::{Layer, Stability};
 use foreword_prompt::prompt::Frozen;
 use foreword_prompt::text::ContentHash;
@@ -48,7 +48,7 @@ fn first_turn_sends_all_and_later_turns_send_changes() {
 
 #[test]
 fn removed_layer_is_announced_once() {
-    let gone = "`inbox`: nothing any more; what was said before no longer holds.";
+    let gone = "`inbox`: removed; its earlier content no longer applies.";
     let texts = announced(&[
         &[("inbox", "one letter"), ("clock", "8:30")],
         &[("clock", "8:30")],
@@ -107,7 +107,7 @@ fn moved_layer_has_not_drifted() {
     let now = frozen(&[("soul", "Calm."), ("rules", "Be kind."), ("tools", "A hammer.")]);
     assert_eq!(drift_notes(&before, &now), ["Note: \"soul\" is new. It now reads:\n\nCalm."]);
     assert_eq!(drift_notes(&now, &before), ["Note: \"soul\" no longer applies."]);
-    let decision = decide(Some(&dependencies(&before)), &dependencies(&now), Circumstances::default());
+    let decision = decide(Some(&dependencies(&before)), &dependencies(&now), EpochTriggers::default());
     assert_eq!(decision, Decision::Reuse { drifted: vec!["soul".into()] });
 }
 

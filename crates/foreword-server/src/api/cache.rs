@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::Query;
-use super::moment::{Moment, moment};
 use super::pagination::PageQuery;
+use super::utc_time::{UtcTime, parse_time};
 use super::viewer::{conversation_id, viewer_of_conversation};
 use crate::app::App;
 use crate::auth::Caller;
@@ -87,7 +87,7 @@ pub(crate) struct CachedConversation {
     /// The misses, oldest first.
     misses: Vec<CacheMiss>,
     /// When it last called a model.
-    last_call_at: Moment,
+    last_call_at: UtcTime,
 }
 
 /// A request that read less from the cache than it could have, with the diagnosis (`verdict`, `cause`, `detail`,
@@ -95,7 +95,7 @@ pub(crate) struct CachedConversation {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CacheMiss {
     /// When it was sent.
-    at: Moment,
+    at: UtcTime,
     /// The turn.
     turn_id: Option<String>,
     /// The turn's number in the conversation, from 1.
@@ -125,7 +125,7 @@ pub(crate) async fn get_cache(
 ) -> Result<axum::Json<Cache>, Problem> {
     let conversation = conversation_id(query.conversation.as_deref())?;
     let viewer = viewer_of_conversation(&app, &caller, conversation.clone()).await?;
-    let since = moment(Some(query.since.as_deref().unwrap_or(DEFAULT_SINCE)), &app)?;
+    let since = parse_time(Some(query.since.as_deref().unwrap_or(DEFAULT_SINCE)), &app)?;
     let report = CacheReport::visible_to(&viewer, conversation, since).await?;
     let mut cache = Cache::from(report);
     (cache.conversations, cache.next) = page.cut(cache.conversations, |one| &one.conversation)?;

@@ -9,7 +9,7 @@ pub(crate) mod settings;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use foreword_agent::conversation::create::{Beginning, is_agents_own};
+use foreword_agent::conversation::create::{ConversationSpec, is_agents_own};
 use foreword_core::api_token::Scope;
 use foreword_core::id::ConversationId;
 use foreword_core::template_context::TemplateContext;
@@ -26,11 +26,11 @@ use self::body::{ConversationBody, Shortened};
 pub(super) use self::post_message::idempotency_key;
 pub(crate) use self::settings::{change, present, refused};
 use super::cursor::{cursor, part, parts};
+use super::error_responses::{BodyErrors, CommonErrors, NotFoundError};
 use super::etag::json_with_etag;
 use super::extract::{self, Path, Query};
 use super::pagination::{Page, PageQuery, SearchQuery};
 use super::permission::{conversation, conversation_id, is_an_agent, is_owner, reads};
-use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::line;
 use super::viewer::flush_events;
 use crate::api::channels::is_of_channel;
@@ -89,7 +89,7 @@ pub(crate) struct Filter {
 
 /// Creates a conversation. With `chat`.
 #[utoipa::path(post, path = "/api/v1/conversations", tag = "conversations", request_body = NewConversation,
-    responses((status = 201, body = ConversationBody), Refusals, NotThere, Clashes))]
+    responses((status = 201, body = ConversationBody), CommonErrors, NotFoundError, BodyErrors))]
 pub(crate) async fn create_conversation(
     State(app): State<App>,
     caller: Caller,
@@ -123,7 +123,8 @@ pub(crate) async fn create_conversation(
         may_set(&caller, &config)?;
     }
     let created =
-        Box::pin(app.agent.begin_conversation(Beginning { id, origin: occasion, title, settings })).await;
+        Box::pin(app.agent.create_conversation(ConversationSpec { id, origin: occasion, title, settings }))
+            .await;
     match created.map_err(|error| refused(error, &app, &caller))? {
         Created::New(made) => {
             let mut body = ConversationBody::from(made);
@@ -160,7 +161,7 @@ fn chosen_id(text: &str) -> Result<ConversationId, Problem> {
 /// `observe`. `q` searches title, id, user, channel and agent; for the owner also the messages. A page of search
 /// results may be short or empty and still have a `next`.
 #[utoipa::path(get, path = "/api/v1/conversations", tag = "conversations", params(Filter, SearchQuery, PageQuery),
-    responses((status = 200, body = Page<ConversationBody>), Refusals))]
+    responses((status = 200, body = Page<ConversationBody>), CommonErrors))]
 pub(crate) async fn list_conversations(
     State(app): State<App>,
     caller: Caller,
@@ -215,7 +216,7 @@ async fn listed(app: &App, page: ConversationPage, limit: usize) -> Result<Found
 #[utoipa::path(get, path = "/api/v1/conversations/{id}", tag = "conversations",
     params(("id" = String, Path, description = "The conversation.")),
     responses((status = 200, body = ConversationBody), (status = 304, description = "Not modified."),
-        Refusals, NotThere))]
+        CommonErrors, NotFoundError))]
 pub(crate) async fn get_conversation(
     State(app): State<App>,
     caller: Caller,
@@ -239,7 +240,7 @@ pub(crate) async fn get_conversation(
 #[utoipa::path(delete, path = "/api/v1/conversations/{id}", tag = "conversations",
     params(("id" = String, Path, description = "The conversation.")),
     responses((status = 204, description = "Deleted."),
-        (status = 409, body = Problem, content_type = "application/problem+json"), Refusals, NotThere))]
+        (status = 409, body = Problem, content_type = "application/problem+json"), CommonErrors, NotFoundError))]
 pub(crate) async fn delete_conversation(
     State(app): State<App>,
     caller: Caller,
@@ -263,7 +264,7 @@ pub(crate) async fn delete_conversation(
 /// nothing.
 #[utoipa::path(post, path = "/api/v1/conversations/{id}/compact", tag = "conversations",
     params(("id" = String, Path, description = "The conversation.")),
-    responses((status = 200, body = Shortened), Refusals, NotThere, Clashes,
+    responses((status = 200, body = Shortened), CommonErrors, NotFoundError, BodyErrors,
         (status = 502, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn compact_conversation(
     State(app): State<App>,
@@ -293,7 +294,7 @@ pub(crate) async fn compact_conversation(
 /// Cancels the running turn, if any, on any node. Its messages are kept. With `chat`.
 #[utoipa::path(post, path = "/api/v1/conversations/{id}/cancel", tag = "conversations",
     params(("id" = String, Path, description = "The conversation.")),
-    responses((status = 202, description = "The turn is being cancelled."), Refusals, NotThere))]
+    responses((status = 202, description = "The turn is being cancelled."), CommonErrors, NotFoundError))]
 pub(crate) async fn cancel_turn(
     State(app): State<App>,
     caller: Caller,

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::Query;
-use super::moment::Moment;
 use super::pagination::PageQuery;
+use super::utc_time::UtcTime;
 use super::viewer::{flush_events, time_span};
 use crate::app::App;
 use crate::auth::Caller;
@@ -39,9 +39,9 @@ pub(crate) struct Costs {
     #[schema(example = "day")]
     by: &'static str,
     /// Start of the period.
-    since: Moment,
+    since: UtcTime,
     /// End of the period, exclusive.
-    until: Moment,
+    until: UtcTime,
     /// Days in order, without empty ones; other groups by cost, highest first.
     rows: Vec<CostRow>,
     /// The cursor of the next page; absent on the last one.
@@ -159,7 +159,7 @@ impl From<CostReport> for Costs {
 
 impl From<CostSum> for CostSumBody {
     fn from(sum: CostSum) -> Self {
-        let is_reported = sum.tokens_told > 0;
+        let is_reported = sum.tokens_with_cache_usage > 0;
         Self {
             turns: sum.turns,
             calls: sum.calls,

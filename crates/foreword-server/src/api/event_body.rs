@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::moment::Moment;
+use super::utc_time::UtcTime;
 
 /// An event. Unknown fields are absent.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -18,7 +18,7 @@ pub(crate) struct EventBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<u64>,
     /// When it happened.
-    timestamp: Moment,
+    timestamp: UtcTime,
     /// `debug`, `info`, `warn` or `error`.
     #[schema(example = "info")]
     level: &'static str,

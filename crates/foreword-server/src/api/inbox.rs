@@ -15,10 +15,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::conversations::idempotency_key;
 use super::cursor::{cursor, part, parts};
+use super::error_responses::{BodyErrors, CommonErrors, NotFoundError};
 use super::extract::{self, Path, Query};
 use super::pagination::{Page, PageQuery};
 use super::permission::{is_owner, reads};
-use super::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -101,7 +101,7 @@ pub(crate) struct StateQuery {
 #[utoipa::path(post, path = "/api/v1/inbox", tag = "inbox", request_body = NewInbox,
     params(("Idempotency-Key" = Option<String>, Header, description = "A message posted twice with one key is stored once.")),
     responses((status = 201, description = "It waits.", body = InboxBody),
-        (status = 200, description = "The message was posted before.", body = InboxBody), Refusals, Clashes))]
+        (status = 200, description = "The message was posted before.", body = InboxBody), CommonErrors, BodyErrors))]
 pub(crate) async fn post_inbox_message(
     State(app): State<App>,
     caller: Caller,
@@ -139,7 +139,7 @@ pub(crate) async fn post_inbox_message(
 
 /// Lists inbox messages, newest first. Owner only, with `observe`.
 #[utoipa::path(get, path = "/api/v1/inbox", tag = "inbox", params(StateQuery, PageQuery),
-    responses((status = 200, body = Page<InboxBody>), Refusals))]
+    responses((status = 200, body = Page<InboxBody>), CommonErrors))]
 pub(crate) async fn list_inbox(
     State(app): State<App>,
     caller: Caller,
@@ -170,7 +170,7 @@ pub(crate) async fn list_inbox(
 /// Returns an inbox message: any for the owner with `observe`, their own for other users.
 #[utoipa::path(get, path = "/api/v1/inbox/{id}", tag = "inbox",
     params(("id" = String, Path, description = "The message.")),
-    responses((status = 200, body = InboxBody), Refusals, NotThere))]
+    responses((status = 200, body = InboxBody), CommonErrors, NotFoundError))]
 pub(crate) async fn get_inbox_message(
     State(app): State<App>,
     caller: Caller,
@@ -204,7 +204,7 @@ fn not_taken(error: StageError) -> Problem {
     let words = error.to_string();
     match error {
         StageError::Store(error) => error.into(),
-        StageError::NoWords => Problem::bad_request("empty_message", words),
+        StageError::EmptyMessage => Problem::bad_request("empty_message", words),
         StageError::TooLong { .. } => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_long", words),
         StageError::SenderLimitReached { .. } | StageError::TotalLimitReached { .. } => {
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "inbox_full", words).retry_after(60)

@@ -20,11 +20,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use self::body::{LayerBody, LayerLine, VersionBody};
 use super::cursor::part;
+use super::error_responses::{CommonErrors, NotFoundError};
 use super::etag::json_with_etag;
 use super::extract::{Path, Query};
 use super::pagination::{Page, PageQuery};
 use super::permission::any_of;
-use super::refusals::{NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -55,7 +55,7 @@ pub(crate) struct Layers {
 
 /// Lists the layers that the caller's trust permits. With `observe` or `admin`.
 #[utoipa::path(get, path = "/api/v1/layers", tag = "layers", params(AgentQuery, PageQuery),
-    responses((status = 200, body = Layers), (status = 304, description = "Not modified."), Refusals, NotThere))]
+    responses((status = 200, body = Layers), (status = 304, description = "Not modified."), CommonErrors, NotFoundError))]
 pub(crate) async fn list_layers(
     State(app): State<App>,
     caller: Caller,
@@ -81,7 +81,7 @@ pub(crate) async fn list_layers(
 /// Returns a layer, with its text if that does not depend on the occasion. With `observe` or `admin`.
 #[utoipa::path(get, path = "/api/v1/layers/{id}", tag = "layers",
     params(("id" = String, Path, description = "The layer's id."), AgentQuery),
-    responses((status = 200, body = LayerBody), (status = 304, description = "Not modified."), Refusals, NotThere))]
+    responses((status = 200, body = LayerBody), (status = 304, description = "Not modified."), CommonErrors, NotFoundError))]
 pub(crate) async fn get_layer(
     State(app): State<App>,
     caller: Caller,
@@ -96,7 +96,7 @@ pub(crate) async fn get_layer(
 /// Lists the versions of a mutable layer, newest first. With `observe` or `admin`.
 #[utoipa::path(get, path = "/api/v1/layers/{id}/history", tag = "layers",
     params(("id" = String, Path, description = "The layer's id."), AgentQuery, PageQuery),
-    responses((status = 200, body = Page<VersionBody>), Refusals, NotThere))]
+    responses((status = 200, body = Page<VersionBody>), CommonErrors, NotFoundError))]
 pub(crate) async fn list_layer_versions(
     State(app): State<App>,
     caller: Caller,

@@ -17,10 +17,10 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::error_responses::{BodyErrors, CommonErrors, NotFoundError};
 use super::extract::{self, Query};
 use super::pagination::PageQuery;
 use super::permission::reads;
-use super::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::{Asserted, Caller};
 use crate::problem::Problem;
@@ -61,7 +61,7 @@ pub(crate) struct SearchQuery {
 
 /// Search results.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Found {
+pub(crate) struct MemorySearchResults {
     /// The query.
     query: String,
     /// The stores that were searched, as the caller's trust permits.
@@ -74,7 +74,6 @@ pub(crate) struct Found {
 
 /// A matching passage of a note.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Place)]
 pub(crate) struct MemoryMatch {
     /// The path of the note.
     path: String,
@@ -166,7 +165,6 @@ pub(crate) struct Note {
 
 /// A stored note.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Kept)]
 pub(crate) struct StoredNote {
     /// Its path.
     path: String,
@@ -180,7 +178,7 @@ pub(crate) struct StoredNote {
 
 /// Returns the memory index at the caller's trust. With `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/memory/index", tag = "memory", params(PageQuery),
-    responses((status = 200, body = MemoryIndex), Refusals, NotThere))]
+    responses((status = 200, body = MemoryIndex), CommonErrors, NotFoundError))]
 pub(crate) async fn get_memory_index(
     State(app): State<App>,
     caller: Caller,
@@ -213,16 +211,16 @@ pub(crate) async fn get_memory_index(
 
 /// Searches the memory. With `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/memory/search", tag = "memory", params(SearchQuery),
-    responses((status = 200, body = Found), Refusals, NotThere))]
+    responses((status = 200, body = MemorySearchResults), CommonErrors, NotFoundError))]
 pub(crate) async fn search_memory(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<SearchQuery>,
-) -> Result<Json<Found>, Problem> {
+) -> Result<Json<MemorySearchResults>, Problem> {
     reads(&caller)?;
     let found = app.memory.search(app.workspace.snapshot(), reader(&app, &caller), &query.q);
     let found = found.await.map_err(problem)?;
-    Ok(Json(Found {
+    Ok(Json(MemorySearchResults {
         query: found.query,
         stores: found.stores.iter().map(|store| store.as_str()).collect(),
         matches: found.matches,
@@ -232,7 +230,7 @@ pub(crate) async fn search_memory(
 
 /// Returns lines of a note. A note that the caller may not see is not found. With `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/memory/get", tag = "memory", params(GetQuery),
-    responses((status = 200, body = Passage), Refusals, NotThere))]
+    responses((status = 200, body = Passage), CommonErrors, NotFoundError))]
 pub(crate) async fn read_memory(
     State(app): State<App>,
     caller: Caller,
@@ -258,7 +256,7 @@ pub(crate) async fn read_memory(
 /// Stores a note, as the caller's trust permits. Notes of other users than the owner are marked as coming from outside.
 /// With `chat`.
 #[utoipa::path(post, path = "/api/v1/memory/write", tag = "memory", request_body = Note,
-    responses((status = 201, body = StoredNote), Refusals, NotThere, Clashes))]
+    responses((status = 201, body = StoredNote), CommonErrors, NotFoundError, BodyErrors))]
 pub(crate) async fn write_memory(
     State(app): State<App>,
     caller: Caller,
@@ -312,9 +310,9 @@ fn problem(error: MemoryError) -> Problem {
     match error {
         MemoryError::Store(error) => error.into(),
         MemoryError::NoMemory { .. } => Problem::new(StatusCode::NOT_FOUND, "no_memory", words.as_str()),
-        MemoryError::NotThere { .. } => Problem::new(StatusCode::NOT_FOUND, "not_found", words.as_str())
+        MemoryError::NoteNotFound { .. } => Problem::new(StatusCode::NOT_FOUND, "not_found", words.as_str())
             .help("`/api/v1/memory/index` and `/api/v1/memory/search` list the notes"),
-        MemoryError::NothingToLookFor => refused(StatusCode::BAD_REQUEST, "nothing_to_look_for"),
+        MemoryError::EmptyQuery => refused(StatusCode::BAD_REQUEST, "nothing_to_look_for"),
         MemoryError::NoSuchLines { .. } => refused(StatusCode::BAD_REQUEST, "no_such_lines"),
         MemoryError::AboveTrust { .. } => refused(StatusCode::FORBIDDEN, "above_trust"),
         MemoryError::Title { .. } => refused(StatusCode::UNPROCESSABLE_ENTITY, "bad_title"),

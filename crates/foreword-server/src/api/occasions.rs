@@ -14,8 +14,8 @@ use foreword_workspace::request::DIRECT;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::error_responses::CommonErrors;
 use super::permission::{is_owner, reads};
-use super::refusals::Refusals;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -89,7 +89,7 @@ pub(crate) struct OccasionModel {
 
 /// Lists the possible occasions of a prompt. The owner sees all users; other users only see themselves, in `dm`. With
 /// `chat` or `observe`.
-#[utoipa::path(get, path = "/api/v1/occasions", tag = "prompts", responses((status = 200, body = Occasions), Refusals))]
+#[utoipa::path(get, path = "/api/v1/occasions", tag = "prompts", responses((status = 200, body = Occasions), CommonErrors))]
 pub(crate) async fn list_occasions(
     State(app): State<App>,
     caller: Caller,

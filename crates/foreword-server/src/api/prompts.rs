@@ -31,9 +31,9 @@ use utoipa::{IntoParams, OpenApi, ToSchema};
 use self::format::PromptInFormat;
 use self::owners_view::ExplainedPrompt;
 use self::report::BuiltPrompt;
+use super::error_responses::{BodyErrors, CommonErrors, NotFoundError};
 use super::extract::{self, Query};
 use super::permission::{is_an_agent, reads};
-use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::{TemplateCheck, draft_problem, normalized};
 use crate::app::App;
 use crate::auth::{Asserted, Caller, find_visible, may_set};
@@ -102,7 +102,7 @@ pub(crate) struct BuildQuery {
 /// Builds a prompt without storing anything. With `chat` or `observe`.
 #[utoipa::path(post, path = "/api/v1/prompts/build", tag = "prompts", request_body = PromptOccasion,
     params(BuildQuery),
-    responses((status = 200, description = "The prompt; with `explain` an `ExplainedPrompt`, with another `format` the start of that provider's request.", body = PromptInFormat), Refusals, NotThere, Clashes))]
+    responses((status = 200, description = "The prompt; with `explain` an `ExplainedPrompt`, with another `format` the start of that provider's request.", body = PromptInFormat), CommonErrors, NotFoundError, BodyErrors))]
 pub(crate) async fn build_prompt(
     State(app): State<App>,
     caller: Caller,
@@ -154,7 +154,7 @@ async fn with_settings(app: &App, caller: &Caller, request: Request) -> Result<R
 /// Builds the prompt with a draft template, if the agent uses the stored template and the draft is valid.
 async fn with_template(app: &App, request: Request, template: &str) -> Result<Arc<Built>, Problem> {
     let view = app.workspace.snapshot().of_agent(request.speaker.agent.as_deref());
-    let view = view.map_err(|error| Problem::from(error).shown_at(Trust::Full))?;
+    let view = view.map_err(|error| Problem::from(error).visible_at(Trust::Full))?;
     if !view.config.builds_from_stored_template() {
         let name = &view.config.blueprint.name;
         let detail = format!("blueprint `{name}` does not use the stored template");

@@ -10,8 +10,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::extract::{Path, Query};
-use super::moment::Moment;
 use super::pagination::{Page, PageQuery};
+use super::utc_time::UtcTime;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -54,7 +54,7 @@ pub(crate) struct ScheduleBody {
     /// Whether it is enabled.
     enabled: bool,
     /// The next firing; in the past if a missed one is to be made up for.
-    next_fire_at: Option<Moment>,
+    next_fire_at: Option<UtcTime>,
     /// Its last firing.
     last: Option<FiringBody>,
     /// Number of consecutive failures.
@@ -63,12 +63,12 @@ pub(crate) struct ScheduleBody {
 
 /// A schedule with its next firings.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ScheduleInFull {
+pub(crate) struct ScheduleDetail {
     /// The schedule.
     #[serde(flatten)]
     schedule: ScheduleBody,
     /// The next firings.
-    next: Vec<Moment>,
+    next: Vec<UtcTime>,
 }
 
 /// A firing.
@@ -76,13 +76,13 @@ pub(crate) struct ScheduleInFull {
 #[schema(as = Firing)]
 pub(crate) struct FiringBody {
     /// When it was due.
-    due_at: Moment,
+    due_at: UtcTime,
     /// The node that runs it.
     node: String,
     /// When it was claimed.
-    claimed_at: Moment,
+    claimed_at: UtcTime,
     /// When it ended.
-    ended_at: Option<Moment>,
+    ended_at: Option<UtcTime>,
     /// `done`, `failed` or `skipped`; `null` while it runs.
     outcome: Option<&'static str>,
     /// The error.
@@ -104,7 +104,7 @@ pub(crate) struct FiredBody {
     /// The schedule.
     schedule: String,
     /// When it was due.
-    due_at: Moment,
+    due_at: UtcTime,
     /// `done`, `failed` or `skipped`.
     #[schema(example = "done")]
     outcome: &'static str,
@@ -139,7 +139,7 @@ pub(crate) async fn list_schedules(
 #[utoipa::path(get, path = "/api/v1/schedules/{name}", tag = "schedules", security(("bearer" = ["observe"])),
     params(("name" = String, Path, description = "Its name.")),
     responses(
-        (status = 200, body = ScheduleInFull),
+        (status = 200, body = ScheduleDetail),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
@@ -149,14 +149,14 @@ pub(crate) async fn get_schedule(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Result<axum::Json<ScheduleInFull>, Problem> {
+) -> Result<axum::Json<ScheduleDetail>, Problem> {
     caller.require_owner(Scope::Observe, &app.config())?;
     let all = ScheduleView::all(&app.config(), Some(&app.store), &app.clock_and_rng.now()).await?;
     let Some(view) = all.into_iter().find(|view| *view.schedule.name == *name) else {
         return Err(Problem::not_found("schedule", &name));
     };
     let next = view.times(NEXT_FIRINGS).into_iter().map(Into::into).collect();
-    Ok(axum::Json(ScheduleInFull { schedule: view.into(), next }))
+    Ok(axum::Json(ScheduleDetail { schedule: view.into(), next }))
 }
 
 /// Lists the firings of a schedule, newest first

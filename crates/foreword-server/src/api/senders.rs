@@ -10,11 +10,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::cursor::{cursor, part, parts};
+use super::error_responses::{CommonErrors, NotFoundError};
 use super::extract::{Path, Query};
 use super::inbox::{address, own_address};
 use super::pagination::{Page, PageQuery, SearchQuery};
 use super::permission::{is_owner, reads};
-use super::refusals::{NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -86,7 +86,7 @@ impl From<SenderExchange> for ExchangeBody {
 
 /// Lists senders, most recently active first. Owner only, with `observe`. `q` searches addresses and exchanges.
 #[utoipa::path(get, path = "/api/v1/senders", tag = "inbox", params(SearchQuery, PageQuery),
-    responses((status = 200, body = Page<SenderBody>), Refusals))]
+    responses((status = 200, body = Page<SenderBody>), CommonErrors))]
 pub(crate) async fn list_senders(
     State(app): State<App>,
     caller: Caller,
@@ -118,7 +118,7 @@ pub(crate) async fn list_senders(
 /// Returns the exchanges with a sender: any for the owner with `observe`, their own for other users.
 #[utoipa::path(get, path = "/api/v1/senders/{sender}", tag = "inbox",
     params(("sender" = String, Path, description = "The address, percent-encoded."), PageQuery),
-    responses((status = 200, body = SenderExchanges), Refusals, NotThere))]
+    responses((status = 200, body = SenderExchanges), CommonErrors, NotFoundError))]
 pub(crate) async fn get_sender(
     State(app): State<App>,
     caller: Caller,

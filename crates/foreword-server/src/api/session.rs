@@ -12,9 +12,9 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::error_responses::CommonErrors;
 use super::extract;
-use super::moment::Moment;
-use super::refusals::Refusals;
+use super::utc_time::UtcTime;
 use crate::app::App;
 use crate::auth::credential::Credential;
 use crate::auth::{Caller, LINK_TOKEN_NAME, cookie, find_caller, from_allowed_page, unauthorized};
@@ -46,7 +46,7 @@ pub(crate) struct Session {
     /// Whether this is the owner.
     owner: bool,
     /// When it expires, if it does.
-    expires_at: Option<Moment>,
+    expires_at: Option<UtcTime>,
 }
 
 impl Session {
@@ -107,14 +107,14 @@ async fn with_code(app: &App, code: &str) -> Result<(Caller, Credential), Proble
 }
 
 /// Returns the login session. With any token.
-#[utoipa::path(get, path = "/api/v1/session", tag = "page", responses((status = 200, body = Session), Refusals))]
+#[utoipa::path(get, path = "/api/v1/session", tag = "page", responses((status = 200, body = Session), CommonErrors))]
 pub(crate) async fn get_session(State(app): State<App>, caller: Caller) -> Json<Session> {
     Json(Session::of(&caller, &app))
 }
 
 /// Signs out: removes the cookie. The token of a one-time link is revoked, since no one else has it.
 #[utoipa::path(delete, path = "/api/v1/session", tag = "page",
-    responses((status = 204, description = "Signed out."), Refusals))]
+    responses((status = 204, description = "Signed out."), CommonErrors))]
 pub(crate) async fn sign_out(
     State(app): State<App>,
     caller: Caller,

@@ -4,7 +4,7 @@ mod body;
 
 use axum::Json;
 use axum::extract::State;
-use foreword_agent::reports::simulation::{NoBill, Wish};
+use foreword_agent::reports::simulation::{SimulationError, SimulationParams};
 use foreword_core::api_token::Scope;
 use foreword_core::simulate::BadScenario;
 use foreword_prompt::occasion::Channel;
@@ -16,8 +16,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use self::body::SimulationBody;
+use super::error_responses::{CommonErrors, NotFoundError};
 use super::extract::Query;
-use super::refusals::{NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -53,9 +53,9 @@ pub(crate) struct SimulateQuery {
 /// Estimates the cost of a conversation
 ///
 /// Same format as `foreword --json simulate`: this workspace's prompt and a number of turns, with the providers'
-/// caching rules and three ways to send it. Calls no provider. Owner only.
+/// caching rules and three strategies of sending it. Calls no provider. Owner only.
 #[utoipa::path(get, path = "/api/v1/simulate", tag = "observing", security(("bearer" = ["observe"])), params(SimulateQuery),
-    responses((status = 200, body = SimulationBody), Refusals, NotThere,
+    responses((status = 200, body = SimulationBody), CommonErrors, NotFoundError,
         (status = 422, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn get_simulation(
     State(app): State<App>,
@@ -68,25 +68,26 @@ pub(crate) async fn get_simulation(
     if !known {
         return Err(Problem::not_found("agent", agent.unwrap_or_default()));
     }
-    let (wish, request) = (wish(&query)?, request(&app, &caller, &query));
-    let simulation = app.agent.simulate(request, wish).await;
-    let simulation = simulation.map_err(|error| Problem::of_agent(error, Trust::Full))?.map_err(no_bill)?;
+    let (params, request) = (simulation_params(&query)?, request(&app, &caller, &query));
+    let simulation = app.agent.simulate(request, params).await;
+    let simulation =
+        simulation.map_err(|error| Problem::of_agent(error, Trust::Full))?.map_err(simulation_problem)?;
     Ok(Json(simulation.report().into()))
 }
 
-fn wish(query: &SimulateQuery) -> Result<Wish, Problem> {
+fn simulation_params(query: &SimulateQuery) -> Result<SimulationParams, Problem> {
     let pause = query.pause.as_deref().map_or(DEFAULT_PAUSE, str::trim);
-    let mut wish = Wish::paused(pause).map_err(|bad| {
+    let mut params = SimulationParams::paused(pause).map_err(|bad| {
         Problem::bad_request("bad_pause", bad.to_string()).help("write it as `pause=90s` or `pause=10s..20m`")
     })?;
-    wish.turns = query.turns.unwrap_or(wish.turns);
+    params.turns = query.turns.unwrap_or(params.turns);
     let named = query.model.as_deref().unwrap_or_default().split(',').map(str::trim);
-    wish.models = named.filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    if wish.models.len() > MAX_MODELS {
-        let detail = format!("{} models are too many: the maximum is {MAX_MODELS}", wish.models.len());
+    params.models = named.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    if params.models.len() > MAX_MODELS {
+        let detail = format!("{} models are too many: the maximum is {MAX_MODELS}", params.models.len());
         return Err(Problem::bad_request("bad_query", detail).help("name fewer in `model`"));
     }
-    Ok(wish)
+    Ok(params)
 }
 
 fn request(app: &App, caller: &Caller, query: &SimulateQuery) -> Request {
@@ -104,21 +105,25 @@ fn request(app: &App, caller: &Caller, query: &SimulateQuery) -> Request {
     }
 }
 
-fn no_bill(why: NoBill) -> Problem {
+fn simulation_problem(why: SimulationError) -> Problem {
     let words = why.to_string();
     match why {
-        NoBill::Workspace(error) => Problem::from(error).shown_at(Trust::Full),
-        NoBill::NoPrice { near, .. } => {
+        SimulationError::Workspace(error) => Problem::from(error).visible_at(Trust::Full),
+        SimulationError::NoPrice { near, .. } => {
             let near = near.map(|near| format!("did you mean `{near}`? otherwise ")).unwrap_or_default();
             Problem::bad_request("no_price", words)
                 .help(format!("{near}set them in `prices` of foreword.yaml"))
         }
-        NoBill::Scenario { error: BadScenario::Overflow { .. } | BadScenario::Refused(_), way, model } => {
-            let detail = format!("{} with `{model}`: {words}", way.title());
+        SimulationError::Scenario {
+            error: BadScenario::Overflow { .. } | BadScenario::Refused(_),
+            strategy,
+            model,
+        } => {
+            let detail = format!("{} with `{model}`: {words}", strategy.title());
             Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_scenario", detail)
                 .help("use fewer turns, or a model with a larger context window")
         }
-        NoBill::Scenario { .. } => {
+        SimulationError::Scenario { .. } => {
             Problem::bad_request("bad_scenario", words).help("write it as `turns=100`")
         }
     }

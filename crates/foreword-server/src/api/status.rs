@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use foreword_agent::prompt::failing_sources::FailingSource;
-use foreword_agent::reports::status::{AgentStatus, LayerStatus, Standing, StoreKind, Talk, Whole};
+use foreword_agent::reports::status::{
+    AgentStatus, ConversationStatus, LayerStatus, OperationalStatus, OwnerStatus, StoreKind,
+};
 use foreword_agent::reports::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -17,11 +19,11 @@ use self::nodes::{NodeBody, Queues};
 use self::spending::{BudgetBody, CostToday};
 use super::event_body::EventBody;
 use super::extract::Query;
-use super::moment::Moment;
+use super::utc_time::UtcTime;
 use super::viewer::{conversation_id, viewer};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::operations::standing_problems::{self, StandingProblem};
+use crate::operations::server_problems::{self, ServerProblem};
 use crate::problem::Problem;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -36,13 +38,13 @@ pub(crate) struct StatusQuery {
 #[schema(as = Status)]
 pub(crate) struct StatusBody {
     /// The current time.
-    now: Moment,
+    now: UtcTime,
     /// The part for the owner.
     #[serde(flatten)]
-    whole: WholeBody,
+    owner: OwnerStatusBody,
     /// The requested conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    conversation: Option<TalkBody>,
+    conversation: Option<ConversationStatusBody>,
     /// Number of notes by memory store, as your trust permits.
     memory: BTreeMap<&'static str, u64>,
     /// The layers of the prompt that your trust permits, without their text.
@@ -70,7 +72,7 @@ pub(crate) struct LayerBody {
     /// The stored version; `null` if none is stored.
     version: Option<u64>,
     /// When that version was stored.
-    updated_at: Option<Moment>,
+    updated_at: Option<UtcTime>,
 }
 
 impl From<LayerStatus> for LayerBody {
@@ -83,8 +85,8 @@ impl From<LayerStatus> for LayerBody {
 
 /// The part for the owner; absent for other users.
 #[derive(Debug, Default, Serialize, ToSchema)]
-#[schema(as = StatusWhole)]
-pub(crate) struct WholeBody {
+#[schema(as = OwnerStatus)]
+pub(crate) struct OwnerStatusBody {
     /// This server.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<ServerBody>,
@@ -123,7 +125,7 @@ pub(crate) struct WholeBody {
     next_firings: Option<Vec<NextFiringBody>>,
     /// When the last note was stored in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory_kept_at: Option<Moment>,
+    memory_kept_at: Option<UtcTime>,
 }
 
 /// A server.
@@ -138,13 +140,13 @@ pub(crate) struct ServerBody {
     #[schema(example = "127.0.0.1:7777")]
     listen: String,
     /// When it started.
-    started_at: Moment,
+    started_at: UtcTime,
     /// Uptime in seconds.
     uptime_s: u64,
     /// Whether it is stopping.
     stopping: bool,
     /// Current problems of its configuration, workspace and store.
-    problems: Vec<StandingProblem>,
+    problems: Vec<ServerProblem>,
 }
 
 /// The activity of a channel.
@@ -152,7 +154,7 @@ pub(crate) struct ServerBody {
 #[schema(as = ChannelStatus)]
 pub(crate) struct ChannelBody {
     /// When the last message was sent or received.
-    last_message: Option<Moment>,
+    last_message: Option<UtcTime>,
     /// Number of errors.
     errors: usize,
 }
@@ -166,13 +168,13 @@ pub(crate) struct ActiveBody {
     /// Whether there may be more.
     or_more: bool,
     /// The most recently active ones.
-    listed: Vec<TalkBody>,
+    listed: Vec<ConversationStatusBody>,
 }
 
 /// A conversation in brief.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ConversationStatus)]
-pub(crate) struct TalkBody {
+pub(crate) struct ConversationStatusBody {
     /// Its id.
     id: String,
     /// The user.
@@ -182,7 +184,7 @@ pub(crate) struct TalkBody {
     /// The situation.
     situation: Option<String>,
     /// When the last message was sent.
-    last_activity_at: Moment,
+    last_activity_at: UtcTime,
 }
 
 /// A prompt source that can't be read or rendered. Running conversations keep their frozen prompt.
@@ -218,9 +220,9 @@ pub(crate) struct ToolServerBody {
     /// Its name.
     name: String,
     /// `program` or `address`.
-    reached_by: &'static str,
+    transport: &'static str,
     /// The last status message.
-    last_told: Option<String>,
+    last_status: Option<String>,
 }
 
 /// The next firing of a schedule.
@@ -230,7 +232,7 @@ pub(crate) struct NextFiringBody {
     /// The schedule's name.
     schedule: String,
     /// When it fires.
-    at: Moment,
+    at: UtcTime,
 }
 
 /// Returns the status
@@ -263,17 +265,17 @@ pub(crate) async fn get_status(
 impl StatusBody {
     async fn visible_to(app: &App, viewer: &Viewer) -> Result<Self, Problem> {
         let status = AgentStatus::visible_to(viewer, &app.workspace, &app.config()).await?;
-        let whole = match status.whole {
-            Some(whole) => WholeBody {
+        let owner = match status.owner {
+            Some(owner) => OwnerStatusBody {
                 nodes: Some(NodeBody::all(app).await?),
                 queues: Some(Queues::of(app).await?),
-                ..WholeBody::of(whole, ServerBody::of(app))
+                ..OwnerStatusBody::of(owner, ServerBody::of(app))
             },
-            None => WholeBody::default(),
+            None => OwnerStatusBody::default(),
         };
         Ok(Self {
             now: status.now.into(),
-            whole,
+            owner,
             conversation: status.conversation.map(Into::into),
             memory: status.memory.into_iter().map(|(store, count)| (store.as_str(), count)).collect(),
             layers: status.layers.into_iter().map(Into::into).collect(),
@@ -285,7 +287,7 @@ impl StatusBody {
     fn without_store(app: &App) -> Self {
         Self {
             now: app.now().into(),
-            whole: WholeBody { server: Some(ServerBody::of(app)), ..WholeBody::default() },
+            owner: OwnerStatusBody { server: Some(ServerBody::of(app)), ..OwnerStatusBody::default() },
             conversation: None,
             memory: BTreeMap::new(),
             layers: Vec::new(),
@@ -303,23 +305,29 @@ impl ServerBody {
             started_at: app.started.into(),
             uptime_s: app.now().since(app.started).as_secs(),
             stopping: app.is_stopping(),
-            problems: standing_problems::all(app),
+            problems: server_problems::all(app),
         }
     }
 }
 
-impl WholeBody {
-    fn of(whole: Whole, server: ServerBody) -> Self {
-        let Standing { cost_today, budgets, events_lost, tool_servers, next_firings, memory_kept_at } =
-            whole.standing;
+impl OwnerStatusBody {
+    fn of(owner: OwnerStatus, server: ServerBody) -> Self {
+        let OperationalStatus {
+            cost_today,
+            budgets,
+            events_lost,
+            tool_servers,
+            next_firings,
+            memory_kept_at,
+        } = owner.operational;
         let channel = |channel: foreword_agent::reports::status::ChannelStatus| ChannelBody {
             last_message: channel.last_message.map(Into::into),
             errors: channel.errors,
         };
         let tool_server = |server: foreword_agent::reports::status::ToolServer| ToolServerBody {
             name: server.name,
-            reached_by: server.reached_by,
-            last_told: server.last_told,
+            transport: server.transport,
+            last_status: server.last_status,
         };
         let firing = |firing: foreword_agent::reports::status::NextFiring| NextFiringBody {
             schedule: firing.schedule,
@@ -329,19 +337,19 @@ impl WholeBody {
             server: Some(server),
             nodes: None,
             queues: None,
-            store: whole.store.map(|kind| match kind {
+            store: owner.store.map(|kind| match kind {
                 StoreKind::Sqlite => "sqlite",
                 StoreKind::Postgres => "postgres",
             }),
             channels: Some(
-                whole.channels.into_iter().map(|(name, one)| (name.to_string(), channel(one))).collect(),
+                owner.channels.into_iter().map(|(name, one)| (name.to_string(), channel(one))).collect(),
             ),
             conversations: Some(ActiveBody {
-                count: whole.conversations.count,
-                or_more: whole.conversations.or_more,
-                listed: whole.conversations.listed.into_iter().map(Into::into).collect(),
+                count: owner.conversations.count,
+                or_more: owner.conversations.or_more,
+                listed: owner.conversations.listed.into_iter().map(Into::into).collect(),
             }),
-            sources: Some(whole.sources.into_iter().map(Into::into).collect()),
+            sources: Some(owner.sources.into_iter().map(Into::into).collect()),
             cost_today: Some(cost_today.into()),
             budgets: Some(budgets.into_iter().map(Into::into).collect()),
             events_lost: Some(events_lost),
@@ -352,14 +360,14 @@ impl WholeBody {
     }
 }
 
-impl From<Talk> for TalkBody {
-    fn from(talk: Talk) -> Self {
+impl From<ConversationStatus> for ConversationStatusBody {
+    fn from(conversation: ConversationStatus) -> Self {
         Self {
-            id: talk.id,
-            user: talk.user,
-            channel: talk.channel,
-            situation: talk.situation,
-            last_activity_at: talk.last_activity_at.into(),
+            id: conversation.id,
+            user: conversation.user,
+            channel: conversation.channel,
+            situation: conversation.situation,
+            last_activity_at: conversation.last_activity_at.into(),
         }
     }
 }

@@ -23,10 +23,10 @@ use utoipa::ToSchema;
 pub(in crate::api) use self::new_template::line;
 use self::new_template::{NewTemplateText, TemplateWrite};
 pub(in crate::api) use self::template_check::{TemplateCheck, draft_problem, normalized};
+use super::error_responses::{BodyErrors, CommonErrors};
 use super::etag::{IfMatch, check_if_match, edit_conflict, json_with_etag};
 use super::extract;
 use super::permission::owner_reads;
-use super::refusals::{Clashes, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::{Problem, ProblemLocation};
@@ -118,7 +118,7 @@ pub(crate) struct Variables {
 
 /// Returns the template of new conversations. Owner only, with `observe` or `admin`.
 #[utoipa::path(get, path = "/system-prompt", tag = "template",
-    responses((status = 200, body = TemplateBody), (status = 304, description = "Not modified."), Refusals))]
+    responses((status = 200, body = TemplateBody), (status = 304, description = "Not modified."), CommonErrors))]
 pub(crate) async fn get_template(
     State(app): State<App>,
     caller: Caller,
@@ -133,7 +133,7 @@ pub(crate) async fn get_template(
 #[utoipa::path(put, path = "/system-prompt", tag = "template", request_body = NewTemplateBody,
     params(("If-Match" = Option<String>, Header, description = "The ETag of the version to replace.")),
     responses((status = 200, body = StoredTemplate),
-        (status = 412, body = Problem, content_type = "application/problem+json"), Refusals, Clashes))]
+        (status = 412, body = Problem, content_type = "application/problem+json"), CommonErrors, BodyErrors))]
 pub(crate) async fn put_template(
     State(app): State<App>,
     caller: Caller,
@@ -153,7 +153,7 @@ pub(crate) async fn put_template(
 
 /// Lists the template variables. With any token.
 #[utoipa::path(get, path = "/system-prompt/variables", tag = "template",
-    responses((status = 200, body = Variables), (status = 304, description = "Not modified."), Refusals))]
+    responses((status = 200, body = Variables), (status = 304, description = "Not modified."), CommonErrors))]
 pub(crate) async fn list_variables(_: Caller, headers: HeaderMap) -> Response {
     let variable = |entry: &foreword_prompt::bracket::CatalogEntry| Variable {
         kind: entry.kind,

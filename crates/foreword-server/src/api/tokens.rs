@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::extract::{Json, Path, Query};
-use super::moment::Moment;
 use super::pagination::{Page, PageQuery};
+use super::utc_time::UtcTime;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::auth::token_spec::{TokenSpec, TokenSpecError};
@@ -38,13 +38,13 @@ pub(crate) struct TokenBody {
     #[schema(example = "usable")]
     state: &'static str,
     /// When it was created.
-    created_at: Moment,
+    created_at: UtcTime,
     /// When it was last used.
-    last_used_at: Option<Moment>,
+    last_used_at: Option<UtcTime>,
     /// When it expires.
-    expires_at: Option<Moment>,
+    expires_at: Option<UtcTime>,
     /// When it was revoked.
-    revoked_at: Option<Moment>,
+    revoked_at: Option<UtcTime>,
     /// Limits that differ from the server's.
     limits: LimitsBody,
 }

@@ -15,7 +15,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::event_body::EventBody;
 use super::extract::{Path, Query};
-use super::moment::Moment;
+use super::utc_time::UtcTime;
 use super::viewer::{conversation_id, is_own_conversation, viewer};
 use crate::app::App;
 use crate::auth::Caller;
@@ -41,9 +41,9 @@ pub(crate) struct Trace {
     /// Number of attempts.
     attempts: u32,
     /// When it started.
-    started_at: Moment,
+    started_at: UtcTime,
     /// When it ended.
-    ended_at: Option<Moment>,
+    ended_at: Option<UtcTime>,
     /// The code of its failure, as in the stream's `error`.
     #[schema(example = "config_error")]
     error_code: Option<&'static str>,
@@ -58,7 +58,7 @@ pub(crate) struct Trace {
     /// Cost in US dollars; `null` if a price is unknown.
     cost_usd: Option<f64>,
     /// When the first span started; `null` if its events were deleted.
-    began: Option<Moment>,
+    began: Option<UtcTime>,
     /// From there to the end of the last span, in milliseconds.
     duration_ms: Option<u64>,
     /// The root spans, by start.
@@ -178,7 +178,7 @@ async fn own_conversation(
 impl Trace {
     fn of(trace: &TurnTrace, viewer: &Viewer) -> Self {
         let (turn, totals, tree) = (&trace.turn, trace.totals(), trace.tree());
-        let failure = turn.failure.as_ref().map(|failure| failure.shown_at(viewer.trust, turn.id.as_str()));
+        let failure = turn.failure.as_ref().map(|failure| failure.visible_at(viewer.trust, turn.id.as_str()));
         let spans = tree.as_ref().map(|tree| tree.spans.clone()).unwrap_or_default();
         Self {
             turn: Some(turn.id.to_string()),

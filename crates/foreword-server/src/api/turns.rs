@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::cursor::{cursor, part, parts};
+use super::error_responses::{CommonErrors, NotFoundError};
 use super::extract::Query;
-use super::moment::Moment;
 use super::pagination::{Page, PageQuery};
-use super::refusals::{NotThere, Refusals};
+use super::utc_time::UtcTime;
 use super::viewer::{conversation_id, time_span, viewer};
 use crate::app::App;
 use crate::auth::Caller;
@@ -59,9 +59,9 @@ pub(crate) struct TurnBody {
     #[schema(example = "done")]
     state: &'static str,
     /// When it started.
-    started_at: Moment,
+    started_at: UtcTime,
     /// When it ended.
-    ended_at: Option<Moment>,
+    ended_at: Option<UtcTime>,
     /// Duration in milliseconds.
     duration_ms: Option<u64>,
     /// The code of its failure, as in the stream's `error`.
@@ -93,7 +93,7 @@ pub(crate) struct TurnBody {
 /// from events, and empty after these are deleted.
 #[utoipa::path(get, path = "/api/v1/turns", tag = "observing", security(("bearer" = ["observe"])),
     params(TurnsQuery, PageQuery),
-    responses((status = 200, body = Page<TurnBody>), Refusals, NotThere))]
+    responses((status = 200, body = Page<TurnBody>), CommonErrors, NotFoundError))]
 pub(crate) async fn list_turns(
     State(app): State<App>,
     caller: Caller,
@@ -144,7 +144,7 @@ fn key(after: &str) -> Result<TurnKey, Problem> {
 
 impl TurnBody {
     fn of(turn: ListedTurn, trust: Trust) -> Self {
-        let failure = turn.failure.as_ref().map(|failure| failure.shown_at(trust, turn.id.as_str()));
+        let failure = turn.failure.as_ref().map(|failure| failure.visible_at(trust, turn.id.as_str()));
         let took = turn.ended_at.map(|ended| ended.as_micros() - turn.started_at.as_micros());
         Self {
             turn: turn.id.to_string(),

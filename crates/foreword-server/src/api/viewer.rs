@@ -9,7 +9,7 @@ use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::trust::Trust;
 
-use super::moment::moment;
+use super::utc_time::parse_time;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -84,5 +84,5 @@ pub(crate) type TimeSpan = (Option<Timestamp>, Option<Timestamp>);
 
 /// Parses the start and end of a period.
 pub(crate) fn time_span(since: Option<&str>, until: Option<&str>, app: &App) -> Result<TimeSpan, Problem> {
-    Ok((moment(since, app)?, moment(until, app)?))
+    Ok((parse_time(since, app)?, parse_time(until, app)?))
 }

@@ -23,8 +23,8 @@ use tokio::task::JoinHandle;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Json, Path, Query};
-use super::moment::Moment;
 use super::pagination::{Page, PageQuery};
+use super::utc_time::UtcTime;
 use crate::app::App;
 use crate::auth::{Caller, turn_metering};
 use crate::problem::Problem;
@@ -50,9 +50,9 @@ pub(crate) struct RunBody {
     /// The user who started it.
     started_by: Option<String>,
     /// When it was started.
-    started_at: Moment,
+    started_at: UtcTime,
     /// When it ended.
-    ended_at: Option<Moment>,
+    ended_at: Option<UtcTime>,
     /// Its output.
     output: Option<Value>,
     /// The error.
@@ -63,7 +63,7 @@ pub(crate) struct RunBody {
 
 /// A run with its steps.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct WorkflowRunInFull {
+pub(crate) struct WorkflowRunDetail {
     /// The run.
     #[serde(flatten)]
     run: RunBody,
@@ -88,9 +88,9 @@ pub(crate) struct RunStepBody {
     /// The last error.
     error: Option<String>,
     /// When it was started.
-    started_at: Moment,
+    started_at: UtcTime,
     /// When it ended.
-    ended_at: Option<Moment>,
+    ended_at: Option<UtcTime>,
 }
 
 /// The end of a run.
@@ -160,7 +160,7 @@ pub(crate) struct RunsQuery {
 pub(crate) struct ResumeRequest {
     /// How to handle the failed step: `again` if that is safe, `redo` in any case, or `skip`.
     #[serde(default)]
-    how: How,
+    how: ResumeMode,
     /// Whether to resume although finished steps have changed in the file.
     #[serde(default)]
     force: bool,
@@ -169,8 +169,7 @@ pub(crate) struct ResumeRequest {
 /// How to handle the failed step.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = ResumeHow)]
-pub(crate) enum How {
+pub(crate) enum ResumeMode {
     /// Repeat it, if that is safe.
     #[default]
     Again,
@@ -212,7 +211,7 @@ pub(crate) async fn list_workflow_runs(
 #[utoipa::path(get, path = "/api/v1/workflows/runs/{id}", tag = "workflows", security(("bearer" = ["chat"])),
     params(("id" = String, Path, description = "The run's id.")),
     responses(
-        (status = 200, body = WorkflowRunInFull),
+        (status = 200, body = WorkflowRunDetail),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
@@ -222,11 +221,11 @@ pub(crate) async fn get_workflow_run(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<axum::Json<WorkflowRunInFull>, Problem> {
+) -> Result<axum::Json<WorkflowRunDetail>, Problem> {
     let (run, steps) = open_run(&app, &caller, &id).await?;
     let trust = caller.trust(&app.config());
     let steps = steps.iter().map(|step| RunStepBody::of(step, trust)).collect();
-    Ok(axum::Json(WorkflowRunInFull { run: RunBody::of(&run, trust), steps }))
+    Ok(axum::Json(WorkflowRunDetail { run: RunBody::of(&run, trust), steps }))
 }
 
 /// Resumes a run that failed or was cancelled
@@ -253,9 +252,9 @@ pub(crate) async fn resume_workflow_run(
 ) -> Result<(StatusCode, axum::Json<RunAnswer>), Problem> {
     let (run, _) = open_run(&app, &caller, &id).await?;
     let how = match request.how {
-        How::Again => Resume::Plain,
-        How::Redo => Resume::Redo,
-        How::Skip => Resume::Skip,
+        ResumeMode::Again => Resume::Plain,
+        ResumeMode::Redo => Resume::Redo,
+        ResumeMode::Skip => Resume::Skip,
     };
     let resume = ResumeWorkflow { run: run.id.clone(), how, force: request.force };
     let permit = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
@@ -308,7 +307,7 @@ async fn open_run(
 }
 
 fn refused(error: AgentError, reader: Trust) -> Problem {
-    let words = error.shown_at(reader);
+    let words = error.visible_at(reader);
     match error {
         AgentError::Workflow(WorkflowError::Unknown { .. }) => {
             Problem::new(StatusCode::NOT_FOUND, "not_found", words)

@@ -86,5 +86,5 @@ pub(crate) async fn find_visible_as(
     // An anonymous reader sees no conversation.
     let user = reader.user.as_deref().ok_or_else(unknown)?;
     let began_it = seen.conversation.user.as_deref() == Some(user);
-    if began_it || app.store.has_spoken(id, user).await? { Ok(seen) } else { Err(unknown()) }
+    if began_it || app.store.has_written(id, user).await? { Ok(seen) } else { Err(unknown()) }
 }

@@ -262,7 +262,7 @@ impl CurrentTurn {
             }
             Progress::TurnEnded { turn, outcome, failure, usage, cost } => {
                 if let Some(failure) = failure {
-                    let public = failure.shown_at(Trust::Public, turn.as_str()).message;
+                    let public = failure.visible_at(Trust::Public, turn.as_str()).message;
                     let item = |message: &str| error(turn, failure.code.as_str(), message);
                     events.extend(failure_events(trust, item(&public), item(failure.detail.for_record())));
                 }

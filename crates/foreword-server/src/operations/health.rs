@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::app::{App, Stage};
 use crate::auth::Caller;
-use crate::operations::standing_problems;
+use crate::operations::server_problems;
 use crate::problem::Problem;
 
 /// The timeout of a store operation.
@@ -78,7 +78,7 @@ pub(crate) async fn get_readyz(State(app): State<App>) -> Result<Json<Health>, P
     app.workspace.check_available()?;
     with_timeout(app.store.newest_event_id()).await?;
     app.write_probe.check(&app).await?;
-    let problems = standing_problems::all(&app).into_iter();
+    let problems = server_problems::all(&app).into_iter();
     Ok(Health::with(problems.map(|problem| problem.code).collect()))
 }
 

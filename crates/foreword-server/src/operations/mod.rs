@@ -2,4 +2,4 @@
 
 pub(crate) mod health;
 pub(crate) mod nodes;
-pub(crate) mod standing_problems;
+pub(crate) mod server_problems;

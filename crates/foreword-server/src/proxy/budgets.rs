@@ -1,7 +1,7 @@
 //! Refuses proxied requests that a budget does not suffice for.
 
 use foreword_agent::spending::{PlannedCall, SpendingDecision};
-use foreword_core::allowance::{BudgetNotice, Spender, SpentBy};
+use foreword_core::budget_rule::{BudgetNotice, Spender, SpentBy};
 use foreword_core::event::Event;
 use foreword_core::id::ConversationId;
 use foreword_core::money::{Money, Price};
@@ -47,7 +47,7 @@ fn refused(app: &App, config: &Config, payer: &Payer, stop: &BudgetNotice) -> Pr
     let user = payer.user().and_then(|user| config.user(user));
     let is_owner = user.is_some() && config.trust(user, DIRECT).effective() == Trust::Full;
     let words = if is_owner { stop.to_owner() } else { stop.to_others() };
-    let wait = stop.begins_anew.timestamp().as_second() - app.clock_and_rng.now().timestamp().as_second();
+    let wait = stop.resets_at.timestamp().as_second() - app.clock_and_rng.now().timestamp().as_second();
     Problem::new(StatusCode::TOO_MANY_REQUESTS, "over_budget", words)
         .retry_after(u64::try_from(wait).unwrap_or(0).max(1))
 }

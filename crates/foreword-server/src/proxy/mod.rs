@@ -96,7 +96,7 @@ pub(crate) async fn answer(
     };
     let response = match answer {
         Ok(response) => forward::add_request_id(response, &request_id),
-        Err(problem) => refusal(dialect, &problem.shown_at(reader), &request_id),
+        Err(problem) => refusal(dialect, &problem.visible_at(reader), &request_id),
     };
     app.traffic.proxied(dialect, mode, response.status());
     response

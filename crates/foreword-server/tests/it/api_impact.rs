@@ -47,7 +47,7 @@ async fn impact_lists_affected_conversations_with_lost_tokens() {
 
     let report = impact(&app, &format!("{stored} Be brief.")).await;
     assert_eq!(
-        (&report["changed"], &report["conversations"], &report["touched"]),
+        (&report["changed"], &report["conversations"], &report["affected"]),
         (&json!(true), &json!(1), &json!(1))
     );
     let one = &report["items"][0];
@@ -57,14 +57,14 @@ async fn impact_lists_affected_conversations_with_lost_tokens() {
         (&json!("scribe"), &json!("offline/demo-large"), &json!(true))
     );
     let number = |field: &str| one[field].as_u64().unwrap();
-    assert!(number("frozen_tokens") > 100 && number("touched_tokens") > 0, "{one}");
+    assert!(number("frozen_tokens") > 100 && number("rewritten_tokens") > 0, "{one}");
     assert!(number("kept_tokens") <= number("frozen_tokens"));
     let cost = one["cost_usd"].as_f64().unwrap();
     assert!(cost > 0.0 && (report["cost_usd"].as_f64().unwrap() - cost).abs() < 1e-12, "{report}");
     let expected = report["cached_tokens"].as_f64().unwrap() * 3.45 / 1e6;
     assert!((cost - expected).abs() < 1e-9, "{cost} {expected}");
     assert_eq!(
-        (&report["unpriced"], &report["looked_at"], &report["or_more"]),
+        (&report["unpriced"], &report["max_checked"], &report["or_more"]),
         (&json!(0), &json!(200), &json!(false))
     );
     app.stop().await;
@@ -77,9 +77,9 @@ async fn unchanged_template_has_no_impact_and_unusable_is_refused() {
     assert_eq!(app.send("PUT", "/system-prompt", &app.alice, &put).await.0, 200);
     talked(&app, &app.bob, "scribe").await;
     let same = impact(&app, "You write.").await;
-    assert_eq!((&same["changed"], &same["touched"], &same["items"]), (&json!(false), &json!(0), &json!([])));
+    assert_eq!((&same["changed"], &same["affected"], &same["items"]), (&json!(false), &json!(0), &json!([])));
     let said_otherwise = impact(&app, "You write.{# kindly #}").await;
-    assert_eq!((&said_otherwise["changed"], &said_otherwise["touched"]), (&json!(true), &json!(0)));
+    assert_eq!((&said_otherwise["changed"], &said_otherwise["affected"]), (&json!(true), &json!(0)));
     for bad in ["{% if %}", "{{ nope }}"] {
         let (status, problem) = app.send("POST", PLACE, &app.alice, &json!({ "template": bad })).await;
         assert_eq!((status, &problem["code"]), (400, &json!("template_refused")), "{bad}: {problem}");

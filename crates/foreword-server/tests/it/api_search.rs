@@ -44,7 +44,7 @@ async fn search_covers_messages_for_the_owner_and_own_names_for_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn senders_are_the_owners_to_look_through() {
+async fn sender_search_is_owner_only() {
     let app = TestApp::start().await;
     assert_eq!(app.all_pages("/api/v1/senders?q=a", &app.alice).await, Vec::<Value>::new());
     assert_eq!(app.get("/api/v1/senders?q=a", &app.bob).await.0, 403);

@@ -1,6 +1,6 @@
 //! Estimating the cost of a conversation over HTTP.
 
-use foreword_agent::reports::simulation::Wish;
+use foreword_agent::reports::simulation::SimulationParams;
 use foreword_workspace::request::Request;
 use foreword_workspace::speaker::Speaker;
 use serde_json::json;
@@ -18,21 +18,24 @@ async fn simulation_matches_the_command_line() {
     let (status, body) = app.get(path, &app.alice).await;
     assert_eq!(status, 200, "{body}");
     let models = ["offline/demo-large".to_owned(), "openai/gpt-4o".to_owned()].to_vec();
-    let wish = Wish { turns: 20, models, ..Wish::paused("5m").unwrap() };
+    let params = SimulationParams { turns: 20, models, ..SimulationParams::paused("5m").unwrap() };
     let request = Request {
         speaker: Speaker { user: Some("bob".into()), ..Speaker::default() },
         ..Request::at(jiff::Zoned::now(), [7; 16])
     };
-    let simulation = app.agent.simulate(request, wish).await.unwrap().unwrap();
+    let simulation = app.agent.simulate(request, params).await.unwrap().unwrap();
     assert_eq!(body, serde_json::to_value(simulation.report()).unwrap());
     let [large, _] = body["models"].as_array().unwrap().as_slice() else { panic!("{body}") };
     assert_eq!(
-        (&large["model"], &large["cache"]["finds"]),
+        (&large["model"], &large["cache"]["lookup"]),
         (&json!("offline/demo-large"), &json!("at_marks"))
     );
-    let ways = large["ways"].as_array().unwrap();
-    assert_eq!((ways.len(), &ways[0]["way"]), (3, &json!("freeze_then_append")));
-    assert!(ways[0]["cost"].as_f64().unwrap() > 0.0 && !ways[0]["cost_curve"].as_array().unwrap().is_empty());
+    let strategies = large["strategies"].as_array().unwrap();
+    assert_eq!((strategies.len(), &strategies[0]["strategy"]), (3, &json!("freeze_then_append")));
+    assert!(
+        strategies[0]["cost"].as_f64().unwrap() > 0.0
+            && !strategies[0]["cost_curve"].as_array().unwrap().is_empty()
+    );
     assert_eq!((&body["occasion"]["user"], &body["scenario"]["turns"]), (&json!("bob"), &json!(20)));
     app.stop().await;
 }

@@ -91,7 +91,7 @@ async fn requests_are_counted_by_route_not_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn proxy_responses_are_counted_whoever_answers() {
+async fn proxy_responses_are_counted_for_every_status() {
     let fake = FakeProvider::start(Script::from([Reply::text("hi"), Reply::status(429)])).unwrap();
     let app = app_before(&fake, "proxy: { max_retries: 0 }\n").await;
     let body = r#"{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}"#;

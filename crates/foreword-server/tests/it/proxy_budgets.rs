@@ -106,7 +106,7 @@ async fn stream_framing_is_not_estimated_as_tokens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn embeddings_cost_money_too_and_are_refused_without() {
+async fn embeddings_are_refused_over_budget() {
     let fake = provider();
     let app = app_before(&fake, "").await;
     let limits = TokenLimits { usd_per_day: Some(0.01), ..TokenLimits::default() };

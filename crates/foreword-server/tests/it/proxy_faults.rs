@@ -125,7 +125,7 @@ async fn hanging_provider_times_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn broken_answer_breaks_off_for_the_client() {
+async fn aborted_upstream_aborts_the_client_response() {
     let fake = FakeProvider::start(Reply::cut_after("three words so")).unwrap();
     let app = app_before(&fake, HASTY).await;
     for path in [MESSAGES, COMPLETIONS] {
@@ -145,7 +145,7 @@ async fn broken_answer_breaks_off_for_the_client() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_is_passed_on_as_garbage() {
+async fn malformed_bodies_are_forwarded_unchanged() {
     let fake = FakeProvider::start(Reply::raw(b"\xff\xfe{data: nonsense\n\n".to_vec())).unwrap();
     let app = app_before(&fake, HASTY).await;
     let response = post(&app, MESSAGES, &app.alice, "\u{0}no json").send().await.unwrap();

@@ -294,6 +294,6 @@ async fn agents_do_not_answer_in_proxied_conversations() {
     let (conversation, text) = (id.clone(), "hello".to_owned());
     let inbound = Inbound { conversation, origin: TurnOrigin::default(), text, key: None };
     let refused = app.agent.send(inbound).await;
-    assert!(matches!(refused, Err(AgentError::PassedThrough(found)) if found == id));
+    assert!(matches!(refused, Err(AgentError::ProxiedConversation(found)) if found == id));
     app.stop().await;
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
-use foreword_prompt::epoch::{Circumstances, Dependencies, Reason};
+use foreword_prompt::epoch::{Dependencies, EpochTriggers, Reason};
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
 
@@ -38,7 +38,7 @@ pub struct ProposedEpoch {
     /// What it was built from, including the trust.
     pub dependencies: Dependencies,
     /// Events of this turn that affect the decision, such as a compaction.
-    pub circumstances: Circumstances,
+    pub triggers: EpochTriggers,
     /// The versions of its mutable layers, by name.
     pub layer_versions: BTreeMap<String, u64>,
     /// The version of the stored template, if it was built from one.
@@ -119,7 +119,7 @@ impl Store {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # use foreword_core::id::ConversationId;
-    /// # use foreword_prompt::epoch::{Circumstances, Dependencies, HardDependencies, Reason};
+    /// # use foreword_prompt::epoch::{EpochTriggers, Dependencies, HardDependencies, Reason};
     /// # use foreword_prompt::{text::ContentHash, trust::Trust};
     /// # use foreword_store::epochs::{FrozenPrompt, CurrentEpoch, ProposedEpoch};
     /// # use foreword_store::{conversations::NewConversation, location::Location, store::Store};
@@ -134,7 +134,7 @@ impl Store {
     /// # let built = |text: &str| ProposedEpoch { conversation: conversation.clone(),
     /// #     prompt: FrozenPrompt { text: text.into(), tokens: 3, blocks: vec![], layers: vec![] },
     /// #     dependencies: Dependencies { hard: hard.clone(), soft: [("soul".into(), ContentHash::of(text))].into() },
-    /// #     circumstances: Circumstances::default(), layer_versions: Default::default(), template_version: None, at };
+    /// #     triggers: EpochTriggers::default(), layer_versions: Default::default(), template_version: None, at };
     /// let first = store.epoch_for(built("You are kind.")).await?;
     /// assert_eq!(first.epoch().info.reason, Reason::FirstTurn);
     ///

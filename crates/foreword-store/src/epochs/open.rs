@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use foreword_core::id::ConversationId;
-use foreword_prompt::epoch::{Circumstances, Decision, Reason, decide};
+use foreword_prompt::epoch::{Decision, EpochTriggers, Reason, decide};
 use foreword_prompt::text::ContentHash;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub(crate) fn reusable(
     proposed: &ProposedEpoch,
 ) -> Result<Option<CurrentEpoch>, StoreError> {
     let Some(epoch) = newest else { return Ok(None) };
-    match decide(Some(&epoch.dependencies), &proposed.dependencies, proposed.circumstances) {
+    match decide(Some(&epoch.dependencies), &proposed.dependencies, proposed.triggers) {
         Decision::Reuse { drifted } => {
             Ok(Some(CurrentEpoch::Reused { epoch: epoch.verified(&proposed.conversation)?, drifted }))
         }
@@ -52,7 +52,7 @@ impl Operation for Open {
         let proposed = &*self.0;
         conversation_lock::lock(sql, &proposed.conversation).await?;
         conversation_lock::must_exist(sql, &proposed.conversation).await?;
-        let opened = open_or_reuse(sql, proposed, proposed.circumstances).await?;
+        let opened = open_or_reuse(sql, proposed, proposed.triggers).await?;
         if matches!(opened, CurrentEpoch::Opened(_)) {
             sql.announce(StoreChange::Conversation(proposed.conversation.clone())).await?;
         }
@@ -64,11 +64,11 @@ impl Operation for Open {
 pub(crate) async fn open_or_reuse<S: Sql>(
     sql: &mut S,
     proposed: &ProposedEpoch,
-    circumstances: Circumstances,
+    triggers: EpochTriggers,
 ) -> Result<CurrentEpoch, StoreError> {
     let newest = newest(sql, &proposed.conversation).await?;
     let current = newest.as_ref().map(|epoch| &epoch.dependencies);
-    match (decide(current, &proposed.dependencies, circumstances), newest) {
+    match (decide(current, &proposed.dependencies, triggers), newest) {
         (Decision::Reuse { drifted }, Some(epoch)) => {
             Ok(CurrentEpoch::Reused { epoch: epoch.verified(&proposed.conversation)?, drifted })
         }

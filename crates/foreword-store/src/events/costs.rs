@@ -134,7 +134,7 @@ fn sum(row: &Row) -> Result<CostSum, StoreError> {
         tokens_out: row.get(5)?,
         cache_read: row.get(6)?,
         cache_write: row.get(7)?,
-        tokens_told: row.get(8)?,
+        tokens_with_cache_usage: row.get(8)?,
         usd: row.get(9)?,
         unpriced: row.get(10)?,
     })

@@ -211,7 +211,7 @@ impl<S: Sink> Worker<S> {
         loop {
             match before_deadline(self.sink.write(Arc::clone(rows), range.clone()), closing).await {
                 Some(Ok(())) => return Outcome::Written,
-                Some(Err(error)) if is_away(&error) => {}
+                Some(Err(error)) if is_transient(&error) => {}
                 Some(Err(_)) if range.len() > 1 => return Outcome::Refused,
                 Some(Err(_)) => refusals += 1,
                 None => return Outcome::Lost,
@@ -248,7 +248,7 @@ async fn before_deadline<T>(
 }
 
 /// Whether a retry may succeed. Other errors concern the rows.
-fn is_away(error: &StoreError) -> bool {
+fn is_transient(error: &StoreError) -> bool {
     matches!(
         error,
         StoreError::Unreachable { .. }

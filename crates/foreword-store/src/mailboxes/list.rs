@@ -36,7 +36,7 @@ impl Store {
 
     /// These messages of the inbox, in the given order. Unknown ids are skipped.
     pub async fn inbox_batch(&self, ids: &[InboxId]) -> Result<Vec<InboxMessage>, StoreError> {
-        self.run(These(ids.to_vec())).await
+        self.run(GetMessages(ids.to_vec())).await
     }
 
     /// At most `limit` messages of the outbox, the newest first.
@@ -105,9 +105,9 @@ impl Operation for Oldest {
     }
 }
 
-struct These(Vec<InboxId>);
+struct GetMessages(Vec<InboxId>);
 
-impl Operation for These {
+impl Operation for GetMessages {
     type Output = Vec<InboxMessage>;
     const ACCESS: Access = Access::Read;
 

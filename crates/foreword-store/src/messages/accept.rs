@@ -1,4 +1,4 @@
-//! Accepts messages idempotently.
+//! Accepts messages and deduplicates them by id or idempotency key.
 
 use foreword_core::message::{Message, NewMessage};
 

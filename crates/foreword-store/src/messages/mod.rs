@@ -110,8 +110,8 @@ impl Store {
     }
 
     /// Whether `author` has written in a conversation.
-    pub async fn has_spoken(&self, conversation: &ConversationId, author: &str) -> Result<bool, StoreError> {
-        self.run(read::HasSpoken(conversation.clone(), author.to_owned())).await
+    pub async fn has_written(&self, conversation: &ConversationId, author: &str) -> Result<bool, StoreError> {
+        self.run(read::HasWritten(conversation.clone(), author.to_owned())).await
     }
 
     /// The messages of a conversation that no turn has taken yet, the oldest first.

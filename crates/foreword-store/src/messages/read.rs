@@ -133,9 +133,9 @@ impl Operation for WithPending {
 pub(crate) const TRUSTS: &str =
     "SELECT DISTINCT trust FROM messages WHERE conversation_id = ?1 AND role = 'user' AND kind = 'message'";
 
-pub(super) struct HasSpoken(pub(super) ConversationId, pub(super) String);
+pub(super) struct HasWritten(pub(super) ConversationId, pub(super) String);
 
-impl Operation for HasSpoken {
+impl Operation for HasWritten {
     type Output = bool;
     const ACCESS: Access = Access::Read;
 

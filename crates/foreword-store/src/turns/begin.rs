@@ -6,7 +6,7 @@ use foreword_core::message::Message;
 use foreword_core::turn_journal::{JournalStep, TurnState};
 
 use super::lease::Claimed;
-use super::{BeginOutcome, BeginTurn, Begun, TakeMessages, TurnLease, lease, rows, steps};
+use super::{BeginOutcome, BeginTurn, StartedTurn, TakeMessages, TurnLease, lease, rows, steps};
 use crate::changes::StoreChange;
 use crate::conversation_settings;
 use crate::engine::{Access, Sql, values};
@@ -50,7 +50,7 @@ impl crate::engine::Operation for Operation {
         steps::write(sql, &new.turn, 1, &accepted, new.now).await?;
         sql.announce(StoreChange::Conversation(new.conversation.clone())).await?;
         let hold = TurnLease { turn: new.turn.clone(), fence };
-        Ok(BeginOutcome::Begun(Begun { hold, messages, next_step: 2, settings_version }))
+        Ok(BeginOutcome::Begun(StartedTurn { hold, messages, next_step: 2, settings_version }))
     }
 }
 
@@ -75,7 +75,7 @@ async fn again<S: Sql>(
     let settings = conversation_settings::read(sql, &new.conversation).await?;
     let settings_version = settings.map_or(0, |settings| settings.version);
     let hold = TurnLease { turn: new.turn.clone(), fence: turn.fence };
-    Ok(BeginOutcome::Begun(Begun { hold, messages, next_step, settings_version }))
+    Ok(BeginOutcome::Begun(StartedTurn { hold, messages, next_step, settings_version }))
 }
 
 /// Assigns the messages to this turn and returns them in order.

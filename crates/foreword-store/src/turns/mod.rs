@@ -132,7 +132,7 @@ pub enum TakeMessages {
 #[derive(Debug, Clone, PartialEq)]
 pub enum BeginOutcome {
     /// The turn has begun.
-    Begun(Begun),
+    Begun(StartedTurn),
     /// Another turn is running.
     Busy {
         /// That turn.
@@ -150,7 +150,7 @@ pub enum BeginOutcome {
 
 /// A turn that has begun.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Begun {
+pub struct StartedTurn {
     /// Required for writes to the turn.
     pub hold: TurnLease,
     /// The messages it answers, in order.

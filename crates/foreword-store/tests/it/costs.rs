@@ -63,9 +63,9 @@ contract! {
         let bounds = [at("2025-11-15T00:00:00Z"), at("2025-11-16T00:00:00Z"), at("2025-11-17T00:00:00Z"),
             at("2025-11-18T00:00:00Z")];
         let days = store.cost_between(&bounds, CostFilter::default()).await.unwrap();
-        let monday = CostSum { cache_read: 3_000, cache_write: 14, tokens_told: 4_000, ..sum(2, 1, 4_000, 20, 0.75) };
+        let monday = CostSum { cache_read: 3_000, cache_write: 14, tokens_with_cache_usage: 4_000, ..sum(2, 1, 4_000, 20, 0.75) };
         let tuesday = CostSum {
-            failed: 1, unpriced: 1, cache_write: 7, tokens_told: 4_000, ..sum(3, 2, 4_600, 30, 1.125)
+            failed: 1, unpriced: 1, cache_write: 7, tokens_with_cache_usage: 4_000, ..sum(3, 2, 4_600, 30, 1.125)
         };
         assert_eq!(days, [CostSum::default(), monday, tuesday]);
         assert_eq!(monday.cache_share(), Some(0.75));
@@ -81,7 +81,7 @@ contract! {
     #[test]
     async fn calls_are_summed_by_group(store: TestStore) {
         some_calls(&store).await;
-        let alice = CostSum { cache_read: 3_000, cache_write: 21, tokens_told: 8_000, ..sum(3, 2, 8_000, 30, 1.75) };
+        let alice = CostSum { cache_read: 3_000, cache_write: 21, tokens_with_cache_usage: 8_000, ..sum(3, 2, 8_000, 30, 1.75) };
         let bob = CostSum { failed: 1, unpriced: 1, ..sum(2, 1, 600, 20, 0.125) };
         for (by, names) in [
             (CostBy::Session, ["c-alice", "c-bob"]),

@@ -91,7 +91,7 @@ contract! {
     }
 
     #[test]
-    async fn failed_delivery_retries_and_given_up_one_rests(store: TestStore) {
+    async fn failed_delivery_is_rescheduled(store: TestStore) {
         store.add_delivery(new(1, "signal:bob")).await.unwrap();
         assert_eq!(claim(&store, "a").await, ["d-1"]);
         let later = SendOutcome::Later { error: "away".to_owned(), due_at: now().plus(LEASE) };

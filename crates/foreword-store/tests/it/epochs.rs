@@ -6,7 +6,7 @@ use foreword_prompt::assemble::{FrozenMaterial, Materials, Provenance, Settings,
 use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::budget::TokenBudget;
 use foreword_prompt::content::Content;
-use foreword_prompt::epoch::{Circumstances, Dependencies, HardDependencies, Reason};
+use foreword_prompt::epoch::{Dependencies, EpochTriggers, HardDependencies, Reason};
 use foreword_prompt::layer::{Authority, Source, Stability};
 use foreword_prompt::plan::{Plan, PlanFor};
 use foreword_prompt::prompt::{CacheClass, Frozen, SegmentStatus, TurnPlacement};
@@ -64,7 +64,7 @@ pub(crate) fn proposed(conversation: &ConversationId, text: &str) -> ProposedEpo
             },
             soft: [("soul".into(), ContentHash::of(text))].into(),
         },
-        circumstances: Circumstances::default(),
+        triggers: EpochTriggers::default(),
         layer_versions: BTreeMap::from([("6".to_owned(), 3)]),
         template_version: Some(2),
         at: now(),
@@ -106,8 +106,8 @@ contract! {
         let CurrentEpoch::Reused { epoch, drifted } = store.epoch_for(edited.clone()).await.unwrap() else { panic!("opened") };
         assert_eq!((&*epoch.prompt.text, &*drifted[0]), ("You are kind.", "soul"));
 
-        let cold = Circumstances { cache_cold: true, ..Circumstances::default() };
-        let opened = store.epoch_for(ProposedEpoch { circumstances: cold, ..edited }).await.unwrap();
+        let cold = EpochTriggers { cache_cold: true, ..EpochTriggers::default() };
+        let opened = store.epoch_for(ProposedEpoch { triggers: cold, ..edited }).await.unwrap();
         assert_eq!((&*opened.epoch().prompt.text, opened.epoch().info.number), ("You are kinder.", 2));
         assert_eq!(reasons(&store, &conversation).await, [Reason::FirstTurn, Reason::CacheCold]);
         assert_eq!(&*store.epoch_number(&conversation, 1).await.unwrap().prompt.text, "You are kind.");
@@ -305,8 +305,8 @@ fn text_with_a_wrong_hash_is_not_returned() {
             assert_eq!(error.to_string(), "the frozen prompt `c-1/1` is damaged: it does not match its hash");
         }
         // A new epoch does not need the old text, and repairs it.
-        let cold = Circumstances { cache_cold: true, compacting: true };
-        let again = ProposedEpoch { circumstances: cold, ..proposed(&conversation, "You are kind.") };
+        let cold = EpochTriggers { cache_cold: true, compacting: true };
+        let again = ProposedEpoch { triggers: cold, ..proposed(&conversation, "You are kind.") };
         store.epoch_for(again).await.unwrap();
         assert_eq!(&*store.epoch_number(&conversation, 1).await.unwrap().prompt.text, "You are kind.");
     });

@@ -238,7 +238,7 @@ contract! {
     }
 
     #[test]
-    async fn queue_prunes_by_its_clock_and_never_after_a_backward_jump(store: TestStore) {
+    async fn queue_pruning_ignores_a_clock_set_back(store: TestStore) {
         let day = |day: u64| now().minus(Duration::from_secs(day * 86_400));
         let events: Vec<Event> = [40, 31, 29, 0].map(|days| named(&days.to_string(), day(days))).into();
         store.add_events(&events).await.unwrap();

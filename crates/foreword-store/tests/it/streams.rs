@@ -133,13 +133,13 @@ contract! {
     }
 
     #[test]
-    async fn author_with_a_message_has_spoken(store: TestStore) {
+    async fn author_with_a_message_has_written(store: TestStore) {
         let (id, other) = (conversation(&store, "c-1").await, conversation(&store, "c-2").await);
-        assert!(!store.has_spoken(&id, "bob").await.unwrap());
+        assert!(!store.has_written(&id, "bob").await.unwrap());
         let new = NewMessage { author: Some("bob".to_owned()), ..new_message(&id, "m-1", "hello") };
         store.accept(new, None).await.unwrap();
-        assert!(store.has_spoken(&id, "bob").await.unwrap());
-        assert!(!store.has_spoken(&id, "bo").await.unwrap());
-        assert!(!store.has_spoken(&other, "bob").await.unwrap());
+        assert!(store.has_written(&id, "bob").await.unwrap());
+        assert!(!store.has_written(&id, "bo").await.unwrap());
+        assert!(!store.has_written(&other, "bob").await.unwrap());
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use foreword_prompt::file_rules::Needed;
+use foreword_prompt::file_rules::FileRequirement;
 use foreword_prompt::last_good::SourceVersion;
 use foreword_prompt::layer::LayerId;
 use foreword_prompt::prompt::Warning;
@@ -60,7 +60,7 @@ impl Gatherer<'_> {
     /// Whether this user may see a version that was read earlier. The current rules apply, to the written path and to
     /// the path it resolved to at that time.
     pub(super) fn may_show_version(&self, version: &SourceVersion) -> bool {
-        let permits = |path: &str| self.needed(path).permits(self.trust(), Trust::Public);
+        let permits = |path: &str| self.required_trust(path).permits(self.trust(), Trust::Public);
         permits(&version.source) && permits(&version.resolved)
     }
 
@@ -73,11 +73,11 @@ impl Gatherer<'_> {
 
     /// Whether this user may read the file that `path` resolves to. A missing file counts as readable.
     pub(super) fn may_show(&self, path: &str) -> Result<bool, WorkspaceError> {
-        if !self.needed(path).permits(self.trust(), Trust::Public) {
+        if !self.required_trust(path).permits(self.trust(), Trust::Public) {
             return Ok(false);
         }
         match self.snapshot.files().root.locate(path) {
-            Ok(real) => Ok(self.needed(&real).permits(self.trust(), Trust::Public)),
+            Ok(real) => Ok(self.required_trust(&real).permits(self.trust(), Trust::Public)),
             Err(error) if error.is_missing_file() => Ok(true),
             Err(error) => Err(error),
         }
@@ -99,7 +99,7 @@ impl Gatherer<'_> {
         let below = self.dir.below_workspace(&root.label().path);
         let permits = |path: &str| {
             let known_as = below.as_ref().map_or_else(|| path.to_owned(), |below| format!("{below}/{path}"));
-            self.needed(&known_as).permits(self.trust(), unruled)
+            self.required_trust(&known_as).permits(self.trust(), unruled)
         };
         Ok(permits(path) && permits(&real))
     }
@@ -107,7 +107,7 @@ impl Gatherer<'_> {
     /// Whether this user may read the file at an absolute path. Outside the workspace only the owner may.
     pub(super) fn may_show_absolute(&self, path: &str) -> bool {
         match self.dir.below_workspace(Path::new(path)) {
-            Some(below) => self.needed(&below).permits(self.trust(), Trust::Full),
+            Some(below) => self.required_trust(&below).permits(self.trust(), Trust::Full),
             None => self.trust().permits(Trust::Full),
         }
     }
@@ -145,7 +145,11 @@ impl Gatherer<'_> {
         }
     }
 
-    fn needed(&self, path: &str) -> Needed {
-        self.snapshot.needed(path, self.who.user.as_ref().map(|user| &*user.name), Access::PromptSource)
+    fn required_trust(&self, path: &str) -> FileRequirement {
+        self.snapshot.required_trust(
+            path,
+            self.who.user.as_ref().map(|user| &*user.name),
+            Access::PromptSource,
+        )
     }
 }

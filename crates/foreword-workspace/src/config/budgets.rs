@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use foreword_core::allowance::{Allowance, SpentBy};
 use foreword_core::budget::{Budget, MAX_BUDGET_USD, Period};
+use foreword_core::budget_rule::{BudgetRule, SpentBy};
 use foreword_core::models::ModelCatalog;
 use foreword_prompt::diagnostic::did_you_mean;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -19,7 +19,7 @@ use super::raw::RawConfig;
 /// A spending limit for model calls per day, week or month.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RawAllowance {
+pub struct RawBudgetRule {
     /// US dollars.
     #[schemars(with = "f64")]
     pub usd: Spanned<f64>,
@@ -98,12 +98,12 @@ impl JsonSchema for RawPart {
 const WARN_PERCENT: f64 = 80.0;
 
 impl ConfigParser<'_> {
-    pub(super) fn budgets(&mut self, raw: &[Spanned<RawAllowance>], users: &[User]) -> Vec<Allowance> {
-        let budgets = raw.iter().enumerate().map(|(place, raw)| self.allowance(place, &raw.value, users));
+    pub(super) fn budgets(&mut self, raw: &[Spanned<RawBudgetRule>], users: &[User]) -> Vec<BudgetRule> {
+        let budgets = raw.iter().enumerate().map(|(place, raw)| self.budget_rule(place, &raw.value, users));
         budgets.collect::<Vec<_>>().into_iter().flatten().collect()
     }
 
-    fn allowance(&mut self, place: usize, raw: &RawAllowance, users: &[User]) -> Option<Allowance> {
+    fn budget_rule(&mut self, place: usize, raw: &RawBudgetRule, users: &[User]) -> Option<BudgetRule> {
         let key = format!("budgets.{place}.usd");
         let budget = Budget::new(raw.usd.value, raw.per);
         if budget.is_none() {
@@ -124,7 +124,7 @@ impl ConfigParser<'_> {
             let message = format!("`budgets.{place}.warn_at` is {percent} %");
             self.refuse(part.defined, message, "use 0.01 to 1, or 1 % to 100 %".to_owned());
         }
-        Some(Allowance {
+        Some(BudgetRule {
             budget: budget?,
             of: raw.of,
             user: raw.user.as_ref().map(|user| user.value.as_str().into()),

@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_core::allowance::Allowance;
+use foreword_core::budget_rule::BudgetRule;
 use foreword_core::compaction::CompactionPolicy;
 use foreword_core::limits::TurnLimits;
 use foreword_core::models::ModelCatalog;
@@ -116,7 +116,7 @@ pub struct Config {
     /// The known models and their prices.
     pub models: ModelCatalog,
     /// The budgets.
-    pub budgets: Vec<Allowance>,
+    pub budgets: Vec<BudgetRule>,
     /// The providers by name: the built-in and the configured ones. The offline model is part of the program and not
     /// included.
     pub providers: BTreeMap<Arc<str>, Provider>,

@@ -11,7 +11,7 @@ use serde_saphyr::Spanned;
 
 pub use super::agent::{RawAgent, RawLimits};
 pub use super::agents::{RawAgentTools, RawOtherAgent};
-pub use super::budgets::{RawAllowance, RawPart};
+pub use super::budgets::{RawBudgetRule, RawPart};
 pub use super::compaction::{RawCompaction, RawShare};
 pub use super::conversations::RawConversations;
 pub use super::export::RawOtlp;
@@ -59,8 +59,8 @@ pub struct RawConfig {
     /// Models and prices that add to or replace the built-in table.
     pub prices: Vec<ModelEntry>,
     /// Spending limits for model calls, with a warning before the limit is reached.
-    #[schemars(with = "Vec<RawAllowance>")]
-    pub budgets: Vec<Spanned<RawAllowance>>,
+    #[schemars(with = "Vec<RawBudgetRule>")]
+    pub budgets: Vec<Spanned<RawBudgetRule>>,
     /// Providers by name, which is the part of a model before the `/`. For a built-in provider (`anthropic`, `openai`,
     /// `openrouter`, `ollama` …) only the given keys change.
     #[schemars(with = "BTreeMap<String, Option<RawProvider>>")]

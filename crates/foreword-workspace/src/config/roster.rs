@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreword_prompt::blueprint::Blueprint;
-use foreword_prompt::file_rules::{Needed, needed};
+use foreword_prompt::file_rules::{FileRequirement, required_trust};
 
 use super::{Config, PromptConfig};
 
@@ -86,19 +86,19 @@ impl Config {
     /// file in an agent's own folder needs at least as much as the same file outside.
     ///
     /// ```
-    /// use foreword_prompt::file_rules::Needed;
+    /// use foreword_prompt::file_rules::FileRequirement;
     /// use foreword_prompt::trust::Trust;
     /// use foreword_workspace::config::Config;
     /// let config = Config::parse("foreword.yaml", "agents: { clerk: { files: staff/clerk } }").unwrap();
-    /// assert_eq!(config.needed("staff/clerk/MEMORY.md", None), Needed::Trust(Trust::Full));
-    /// assert_eq!(config.needed("staff/clerk/users/alice/USER.md", Some("bob")), Needed::Nobody);
+    /// assert_eq!(config.required_trust("staff/clerk/MEMORY.md", None), FileRequirement::Trust(Trust::Full));
+    /// assert_eq!(config.required_trust("staff/clerk/users/alice/USER.md", Some("bob")), FileRequirement::Never);
     /// ```
     #[must_use]
-    pub fn needed(&self, path: &str, user: Option<&str>) -> Needed {
+    pub fn required_trust(&self, path: &str, user: Option<&str>) -> FileRequirement {
         let plain = plain(path);
-        let mut found = needed(&plain, user, &self.file_rules);
+        let mut found = required_trust(&plain, user, &self.file_rules);
         for rest in self.in_own_folders(&plain) {
-            found = stricter(found, needed(rest, user, &self.file_rules));
+            found = stricter(found, required_trust(rest, user, &self.file_rules));
         }
         found
     }
@@ -128,13 +128,14 @@ pub fn plain(path: &str) -> String {
 }
 
 /// The stricter of two requirements.
-pub(crate) fn stricter(one: Needed, other: Needed) -> Needed {
+pub(crate) fn stricter(one: FileRequirement, other: FileRequirement) -> FileRequirement {
     match (one, other) {
-        (Needed::Nobody, _) | (_, Needed::Nobody) => Needed::Nobody,
-        (Needed::Trust(one), Needed::Trust(other)) => Needed::Trust(one.stricter(other)),
-        (Needed::Trust(trust), Needed::Unruled) | (Needed::Unruled, Needed::Trust(trust)) => {
-            Needed::Trust(trust)
+        (FileRequirement::Never, _) | (_, FileRequirement::Never) => FileRequirement::Never,
+        (FileRequirement::Trust(one), FileRequirement::Trust(other)) => {
+            FileRequirement::Trust(one.stricter(other))
         }
-        (Needed::Unruled, Needed::Unruled) => Needed::Unruled,
+        (FileRequirement::Trust(trust), FileRequirement::NoRule)
+        | (FileRequirement::NoRule, FileRequirement::Trust(trust)) => FileRequirement::Trust(trust),
+        (FileRequirement::NoRule, FileRequirement::NoRule) => FileRequirement::NoRule,
     }
 }

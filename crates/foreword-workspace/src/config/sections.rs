@@ -41,7 +41,7 @@ impl Sections {
     pub(super) fn of(source: &YamlSource, text: &str) -> Self {
         let written: Option<Map<String, Value>> = source.parse().ok();
         let hash = |name: &'static str| match &written {
-            Some(written) => written.get(name).filter(|value| !says_nothing(value)).map(Value::to_string),
+            Some(written) => written.get(name).filter(|value| !is_blank(value)).map(Value::to_string),
             // The YAML cannot be converted to JSON, so any section may have changed.
             None => Some(text.to_owned()),
         };
@@ -60,7 +60,7 @@ impl Sections {
     }
 }
 
-fn says_nothing(value: &Value) -> bool {
+fn is_blank(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)
 }
 

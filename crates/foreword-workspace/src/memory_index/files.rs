@@ -35,13 +35,13 @@ impl Snapshot {
     /// Up-to-date indexes of all files that `reader` may search.
     #[must_use]
     pub fn memory_indexes(&self, reader: &Reader) -> Vec<SharedIndex> {
-        self.files().memory.shelves(self, reader)
+        self.files().memory.indexes(self, reader)
     }
 }
 
 impl FileIndexes {
-    fn shelves(&self, snapshot: &Snapshot, reader: &Reader) -> Vec<SharedIndex> {
-        let mut shelves = Vec::new();
+    fn indexes(&self, snapshot: &Snapshot, reader: &Reader) -> Vec<SharedIndex> {
+        let mut indexes = Vec::new();
         let mut single: Vec<(String, FileText)> = Vec::new();
         let files = snapshot.files();
         let access = MemoryAccess { trust: reader.trust, rules: &snapshot.config.file_rules };
@@ -56,9 +56,9 @@ impl FileIndexes {
                     list.push((path, file));
                 }
             }
-            let shelf = self.of(*store);
-            bring_up_to_date(shelf, own);
-            shelves.push(Arc::clone(shelf));
+            let index = self.of(*store);
+            bring_up_to_date(index, own);
+            indexes.push(Arc::clone(index));
         }
         // A reader without access to any store has no memory, so other workspace files are not searched either.
         let in_menu = if stores.is_empty() { Vec::new() } else { reader.menu_files(snapshot) };
@@ -66,8 +66,8 @@ impl FileIndexes {
             // An unreadable file has already failed the prompt build, which reports it.
             single.extend(files.cache.read(&files.root, &path).ok().map(|file| (path, file)));
         }
-        shelves.extend(single.into_iter().map(|(path, file)| self.single(path, file)));
-        shelves
+        indexes.extend(single.into_iter().map(|(path, file)| self.single(path, file)));
+        indexes
     }
 
     fn of(&self, store: MemoryStore) -> &SharedIndex {
@@ -80,21 +80,21 @@ impl FileIndexes {
 
     fn single(&self, path: String, file: FileText) -> SharedIndex {
         let mut single = self.single.lock();
-        let shelf = Arc::clone(single.entry(path.clone()).or_default());
+        let index = Arc::clone(single.entry(path.clone()).or_default());
         drop(single);
-        bring_up_to_date(&shelf, vec![(path, file)]);
-        shelf
+        bring_up_to_date(&index, vec![(path, file)]);
+        index
     }
 }
 
 /// Makes an index contain exactly `files`. Indexes only the changed ones.
-fn bring_up_to_date(shelf: &SharedIndex, files: Vec<(String, FileText)>) {
-    let (changed, gone) = difference(&shelf.read(), files);
+fn bring_up_to_date(index: &SharedIndex, files: Vec<(String, FileText)>) {
+    let (changed, gone) = difference(&index.read(), files);
     if changed.is_empty() && gone.is_empty() {
         return;
     }
     let documents = changed.into_iter().map(|(path, file)| document(&path, file)).collect();
-    shelf.write().change(documents, &gone);
+    index.write().change(documents, &gone);
 }
 
 type Difference = (Vec<(String, FileText)>, Vec<Arc<str>>);
@@ -118,10 +118,10 @@ fn document(path: &str, file: FileText) -> Document {
     }
 }
 
-/// Searches `shelves` for `query`.
+/// Searches `indexes` for `query`.
 #[must_use]
-pub fn search_indexes(shelves: &[SharedIndex], query: &Query, wanted: SearchLimits<'_>) -> SearchResults {
-    let open: Vec<_> = shelves.iter().map(|shelf| shelf.read()).collect();
+pub fn search_indexes(indexes: &[SharedIndex], query: &Query, wanted: SearchLimits<'_>) -> SearchResults {
+    let open: Vec<_> = indexes.iter().map(|index| index.read()).collect();
     let indexes: Vec<&Index> = open.iter().map(|index| &**index).collect();
     search(&indexes, query, wanted)
 }

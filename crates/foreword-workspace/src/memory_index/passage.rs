@@ -38,7 +38,7 @@ pub struct Passage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineRangeError {
     /// The range is empty or starts at line 0.
-    #[error("lines count from 1, and at least one must be asked for")]
+    #[error("line numbers start at 1, and at least one line is required")]
     None,
     /// The text has fewer lines.
     #[error("it ends with line {of}, so there is no line {from}")]

@@ -74,7 +74,7 @@ impl Reader {
         // The reader's own prompt names the file.
         let permits = |path: &str| {
             snapshot
-                .needed(path, self.user.as_deref(), Access::PromptSource)
+                .required_trust(path, self.user.as_deref(), Access::PromptSource)
                 .permits(self.trust, Trust::Public)
         };
         permits(path) && snapshot.files().root.locate(path).is_ok_and(|real| permits(&real))

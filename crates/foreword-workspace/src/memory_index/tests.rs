@@ -169,10 +169,10 @@ proptest! {
     ) {
         let mut one = Index::default();
         let mut several = [Index::default(), Index::default(), Index::default()];
-        for (number, (shelf, text)) in texts.iter().enumerate() {
+        for (number, (index, text)) in texts.iter().enumerate() {
             let document = Document::new(&format!("{number}.md"), "", text);
             one.put(document.clone());
-            several[*shelf].put(document);
+            several[*index].put(document);
         }
         prop_assert_eq!(fingerprint(&several.each_ref(), &question), fingerprint(&[&one], &question));
     }

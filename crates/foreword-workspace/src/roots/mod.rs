@@ -1,4 +1,4 @@
-//! Named directories that confine all file access.
+//! Path traversal protection: named directories (guarded roots) that confine all file access.
 //!
 //! A [`Root`] holds a directory handle. Paths are walked one component at a time from that handle, and each component
 //! is opened without following links; a link's target is walked in the same way. So there is no race between a check

@@ -10,7 +10,7 @@ use jiff::Zoned;
 use jiff::tz::TimeZone;
 
 use crate::build::{self, Built};
-use crate::request::{Request, SourcePolicy, ToolsOf, moment};
+use crate::request::{Request, SourcePolicy, ToolsOf, formatted_time};
 use crate::snapshot::Snapshot;
 use crate::speaker::Speaker;
 
@@ -73,7 +73,7 @@ impl CachedPrompt {
     /// The prompt with its time set to `now`, or `None` if it must be built again.
     pub(super) fn at(&self, now: &Zoned) -> Option<Self> {
         let mut occasion = self.built.occasion.clone();
-        occasion.now = moment(now);
+        occasion.now = formatted_time(now);
         let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.tokenizer);
         let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
         Some(Self::new(Arc::new(Built { prompt, occasion, ..Built::clone(&self.built) }), now))

@@ -166,7 +166,7 @@ agents:
     let config = config(yaml);
     for agent in config.all_agents() {
         for path in ["MEMORY.md", "house.md", "agents/clerk/house.md", "agents/reader/MEMORY.md"] {
-            let needed = agent.needed(path, Some("bob"));
+            let needed = agent.required_trust(path, Some("bob"));
             assert!(
                 !needed.permits(foreword_prompt::trust::Trust::Inner, foreword_prompt::trust::Trust::Public),
                 "{path}"

@@ -83,7 +83,7 @@ agents:
 ";
 
 /// The trust each of these tools needs, including the server's; `None` if it is disabled.
-fn needed(config: &Config) -> Vec<Option<Trust>> {
+fn required_trust(config: &Config) -> Vec<Option<Trust>> {
     let tools = [
         ("files__read", Trust::Inner),
         ("files__write", Trust::Inner),
@@ -100,10 +100,10 @@ fn needed(config: &Config) -> Vec<Option<Trust>> {
 fn server_tools_are_listed_singly_or_by_wildcard() {
     let config = Config::parse("foreword.yaml", NAMED).unwrap();
     let (full, inner) = (Some(Trust::Full), Some(Trust::Inner));
-    assert_eq!(needed(&config), [inner, full, None, inner, full, None]);
+    assert_eq!(required_trust(&config), [inner, full, None, inner, full, None]);
     // Common rules apply to the clerk too; of two rules the stricter applies.
     let clerk = config.other_agent("clerk").unwrap();
-    assert_eq!(needed(clerk), [full, full, None, None, full, None]);
+    assert_eq!(required_trust(clerk), [full, full, None, None, full, None]);
     let sensitive = |config: &Config| {
         ["bash", "time__now", "files__write", "files__read"].map(|name| config.tool_rules.is_sensitive(name))
     };

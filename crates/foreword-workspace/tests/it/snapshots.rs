@@ -150,7 +150,7 @@ fn invalid_configuration_is_refused_and_the_old_one_kept() {
     let RefreshOutcome::Refused(WorkspaceError::Config(problems)) = workspace.refresh() else {
         panic!("a bad configuration was taken")
     };
-    assert_eq!(problems[0].to_string(), "foreword.yaml:2:27: unknown word `ful`");
+    assert_eq!(problems[0].to_string(), "foreword.yaml:2:27: unknown value `ful`");
     let now = text(&workspace);
     assert!(now.contains("Speaking with: alice, trust full"), "{now}");
     assert!(now.contains("You are calm."), "the other files are the new ones");

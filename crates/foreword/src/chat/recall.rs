@@ -13,7 +13,7 @@ pub(crate) fn last_exchange(history: &History, agent: &str) -> Vec<String> {
     let Some(at) = said.iter().rposition(|message| message.message.role == Role::User) else {
         return Vec::new();
     };
-    let author = said[at].message.author.as_deref().unwrap_or("somebody");
+    let author = said[at].message.author.as_deref().unwrap_or("unknown");
     let asked = text_of(&said[at].message.content);
     let mut lines: Vec<String> = asked.map(|words| line(author, &words)).into_iter().collect();
     // The answer is the last text of the turn, not the text before a tool call.

@@ -20,7 +20,7 @@ use super::interrupts::Interrupts;
 use super::one_line::escape_invisible;
 use super::recall::last_exchange;
 use super::settings::{self, Stage};
-use super::show::bill;
+use super::show::usage_line;
 use super::slash::{self, As, COMMANDS, Slash};
 use super::speaker;
 use crate::cli::ChatArgs;
@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
     }
 
     /// Prints where the chat takes place, and the last exchange of a continued conversation.
-    pub(crate) fn greet(&self) -> Result<(), Failure> {
+    pub(crate) fn print_start(&self) -> Result<(), Failure> {
         let config = Arc::clone(&self.view().config);
         let (name, model) = (&config.agent.name, self.args.model.as_deref().unwrap_or(&config.agent.model));
         let trust = self.request().principal(&config).trust.effective();
@@ -219,7 +219,7 @@ impl<'a> Session<'a> {
             return self.json_line(json!({ "type": "cost", "turns": turns, "usage": usage, "cost": cost }));
         }
         let turns = counted(u64::from(turns), "turn");
-        self.output.print_stderr(&format!("{turns} in this chat: {}", bill(usage, cost)));
+        self.output.print_stderr(&format!("{turns} in this chat: {}", usage_line(usage, cost)));
         Ok(())
     }
 

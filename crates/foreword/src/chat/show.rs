@@ -91,7 +91,7 @@ impl<'a> Show<'a> {
                 self.ended(*outcome, failure);
                 // A turn without a model call has no usage.
                 if std::io::stderr().is_terminal() && *usage != Usage::default() {
-                    self.output.print_stderr(&styled(DIM, bill(*usage, *cost)));
+                    self.output.print_stderr(&styled(DIM, usage_line(*usage, *cost)));
                 }
             }
         }
@@ -193,7 +193,7 @@ impl<'a> Show<'a> {
 }
 
 /// The usage and cost of a turn.
-pub(crate) fn bill(usage: Usage, cost: Price) -> String {
+pub(crate) fn usage_line(usage: Usage, cost: Price) -> String {
     let count = |tokens: u64| with_thousands(usize::try_from(tokens).unwrap_or(usize::MAX));
     let input = usage.input + usage.cache_read + usage.cache_write;
     let cached =

@@ -243,7 +243,7 @@ impl Session<'_> {
         });
         show.finish_line();
         let shortened = match done {
-            Err(AgentError::CalledOff(_)) => {
+            Err(AgentError::CompactionCancelled(_)) => {
                 self.output.print_stderr(&styled(YELLOW, "stopped: the conversation is unchanged"));
                 return Ok(Flow::Stopped);
             }
@@ -254,7 +254,7 @@ impl Session<'_> {
             self.json_line(json!({ "type": "session_compacted", "removed": shortened.removed }))?;
         } else {
             let messages = crate::output::counted(shortened.removed as u64, "message");
-            let bill = super::show::bill(shortened.usage, shortened.cost);
+            let bill = super::show::usage_line(shortened.usage, shortened.cost);
             self.output.print_stderr(&format!("{messages} replaced with a summary, {bill}"));
         }
         Ok(Flow::GoOn)

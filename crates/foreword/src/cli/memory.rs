@@ -14,7 +14,7 @@ pub(crate) enum MemoryCommand {
     )]
     Index {
         #[command(flatten)]
-        who: WhoArgs,
+        who: PrincipalArgs,
     },
     /// Search memory: the best matches first, with token counts
     #[command(
@@ -25,7 +25,7 @@ pub(crate) enum MemoryCommand {
         #[arg(required = true, value_name = "QUERY")]
         query: Vec<String>,
         #[command(flatten)]
-        who: WhoArgs,
+        who: PrincipalArgs,
     },
     /// Print a note, or some of its lines
     #[command(
@@ -41,7 +41,7 @@ pub(crate) enum MemoryCommand {
 
 /// The user and the occasion, which decide what is visible.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct WhoArgs {
+pub(crate) struct PrincipalArgs {
     /// The user [default: the channel's user]
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct WhoArgs {
     pub(crate) situation: Option<String>,
 }
 
-impl WhoArgs {
+impl PrincipalArgs {
     pub(crate) fn occasion(&self) -> OccasionArgs {
         let Self { user, channel, situation } = self.clone();
         OccasionArgs { user, channel, situation, ..OccasionArgs::default() }
@@ -71,7 +71,7 @@ pub(crate) struct MemoryGetArgs {
     #[arg(long, value_name = "N")]
     pub(crate) lines: Option<usize>,
     #[command(flatten)]
-    pub(crate) who: WhoArgs,
+    pub(crate) who: PrincipalArgs,
 }
 
 #[derive(Debug, Args)]
@@ -89,5 +89,5 @@ pub(crate) struct MemoryWriteArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) who: WhoArgs,
+    pub(crate) who: PrincipalArgs,
 }

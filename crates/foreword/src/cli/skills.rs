@@ -2,14 +2,14 @@
 
 use clap::{Args, Subcommand};
 
-use super::memory::WhoArgs;
+use super::memory::PrincipalArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct SkillsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<SkillsCommand>,
     #[command(flatten)]
-    pub(crate) who: WhoArgs,
+    pub(crate) who: PrincipalArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -17,7 +17,7 @@ pub(crate) enum SkillsCommand {
     /// List the skills a user is offered (the default)
     List {
         #[command(flatten)]
-        who: WhoArgs,
+        who: PrincipalArgs,
     },
     /// Print a skill as the tool skill_get returns it
     #[command(
@@ -27,6 +27,6 @@ pub(crate) enum SkillsCommand {
         /// The skill
         name: String,
         #[command(flatten)]
-        who: WhoArgs,
+        who: PrincipalArgs,
     },
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::SettingsArgs;
-use super::memory::WhoArgs;
+use super::memory::PrincipalArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkflowsArgs {
@@ -63,7 +63,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
     #[command(flatten)]
-    pub(crate) who: WhoArgs,
+    pub(crate) who: PrincipalArgs,
 }
 
 #[derive(Debug, Args)]

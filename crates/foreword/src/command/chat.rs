@@ -96,7 +96,7 @@ fn interactive(
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     let mut editor = Editor::open(running.workspace.directory())?;
-    session.greet()?;
+    session.print_start()?;
     loop {
         session.report_reloads();
         match editor.read(&session.prompt())? {

@@ -163,7 +163,7 @@ fn who(message: &Message, conversation: &Conversation) -> String {
         (Kind::Summary, _) => format!("summary of earlier messages ({trust})"),
         (Kind::Notice, _) | (_, Role::System) => format!("notice ({trust})"),
         (_, Role::User) => {
-            let name = escape_invisible(message.author.as_deref().unwrap_or("somebody"));
+            let name = escape_invisible(message.author.as_deref().unwrap_or("unknown"));
             let waits = if message.turn.is_none() { ", not answered yet" } else { "" };
             format!("{name} ({trust}{waits})")
         }

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use foreword_prompt::epoch::{Circumstances, Decision, Dependencies, decide};
+use foreword_prompt::epoch::{Decision, Dependencies, EpochTriggers, decide};
 use foreword_prompt::prompt::Prompt;
 use foreword_prompt::text::with_thousands;
 use foreword_workspace::build::Built;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &DiffArgs, process: &ProcessContext, output: &Output) ->
     let a = workspace_store::build(&workspace, &request(&a, &workspace, process)?, process)?;
     let b = workspace_store::build(&workspace, &request(&b, &workspace, process)?, process)?;
     let pairs = pairs(&a.prompt, &b.prompt);
-    let decision = decide(Some(&dependencies(&a)), &dependencies(&b), Circumstances::default());
+    let decision = decide(Some(&dependencies(&a)), &dependencies(&b), EpochTriggers::default());
     if output.wants_json() {
         output.json(&as_json(&a, &b, &pairs, &decision))?;
     } else {

@@ -31,7 +31,7 @@ pub(crate) fn run(
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     match command {
-        InboxCommand::Stage(args) => bring(args, process, output)?,
+        InboxCommand::Stage(args) => stage_message(args, process, output)?,
         InboxCommand::List { all, set_aside, limit } => {
             let state = match (all, set_aside) {
                 (true, _) => None,
@@ -47,7 +47,7 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-fn bring(args: &StageArgs, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+fn stage_message(args: &StageArgs, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
     let help = "name the sender, such as --from 0xA11CE or --from signal:+15550100";
     let sender = SenderAddress::new(&args.from).map_err(|error| Failure::usage(error.to_string(), help))?;
     let id = args.id.clone().map_or_else(fresh_id, Ok)?;
@@ -101,7 +101,7 @@ fn text(args: &StageArgs) -> Result<String, Failure> {
 fn refused(error: StageError) -> Failure {
     match error {
         StageError::Store(error) => Failure::Store(error),
-        StageError::NoWords => Failure::usage(error.to_string(), "write a message"),
+        StageError::EmptyMessage => Failure::usage(error.to_string(), "write a message"),
         StageError::TooLong { .. } => Failure::failed(error.to_string(), "split or shorten it"),
         StageError::SenderLimitReached { .. } | StageError::TotalLimitReached { .. } => {
             Failure::failed(error.to_string(), "run `foreword tick`, or raise the limit in foreword.yaml")

@@ -17,7 +17,7 @@ use foreword_workspace::speaker::Principal;
 use foreword_workspace::workspace::Workspace;
 use tokio::runtime::Runtime;
 
-use crate::cli::memory::{MemoryCommand, WhoArgs};
+use crate::cli::memory::{MemoryCommand, PrincipalArgs};
 use crate::failure::Failure;
 use crate::occasion::request;
 use crate::output::Output;
@@ -79,7 +79,7 @@ impl MemoryAccess {
 
 /// Resolves the user; warns about an unknown one, who finds nothing.
 fn identified(
-    who: &WhoArgs,
+    who: &PrincipalArgs,
     snapshot: &Snapshot,
     workspace: &Workspace,
     process: &ProcessContext,
@@ -104,7 +104,7 @@ struct MemoryViewer {
 }
 
 fn viewer(
-    who: &WhoArgs,
+    who: &PrincipalArgs,
     workspace: &Workspace,
     process: &ProcessContext,
     output: &Output,
@@ -135,10 +135,10 @@ fn failure(error: MemoryError) -> Failure {
     match error {
         MemoryError::Store(error) => Failure::Store(error),
         MemoryError::NoMemory { .. } => Failure::failed(message, "use a known user: --user NAME"),
-        MemoryError::NotThere { .. } => {
+        MemoryError::NoteNotFound { .. } => {
             Failure::failed(message, "see `foreword memory index`, or find it with `foreword memory search`")
         }
-        MemoryError::NothingToLookFor
+        MemoryError::EmptyQuery
         | MemoryError::Title { .. }
         | MemoryError::Text { .. }
         | MemoryError::NoSuchLines { .. } => Failure::usage(message, error.advice()),

@@ -61,7 +61,7 @@ pub(super) async fn live(
     if let Some(server) = server {
         server.ready();
     }
-    greet(running, output);
+    print_start(running, output);
     loop {
         tokio::select! {
             () = signals.next() => break,
@@ -93,7 +93,7 @@ pub(super) async fn live(
     Ok(ExitCode::SUCCESS)
 }
 
-fn greet(running: &RunningAgent, output: &Output) {
+fn print_start(running: &RunningAgent, output: &Output) {
     if output.wants_json() {
         return;
     }

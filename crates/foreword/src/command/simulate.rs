@@ -5,7 +5,7 @@ mod screen;
 
 use std::process::ExitCode;
 
-use foreword_agent::reports::simulation::{NoBill, Simulation, Wish};
+use foreword_agent::reports::simulation::{Simulation, SimulationError, SimulationParams};
 use foreword_core::simulate::BadScenario;
 
 use crate::cli::simulate::SimulateArgs;
@@ -24,7 +24,7 @@ pub(crate) fn run(
     let request = request(&args.occasion(), &workspace, process)?;
     context_fits(&request, &workspace)?;
     Names::from(&args.occasion()).warn(&workspace.snapshot().config, output);
-    let simulation = Simulation::run(&workspace, &request, wish(args)).map_err(refused)?;
+    let simulation = Simulation::run(&workspace, &request, simulation_params(args)).map_err(refused)?;
     if output.wants_json() {
         output.json(&simulation.report())?;
     } else {
@@ -33,8 +33,8 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-fn wish(args: &SimulateArgs) -> Wish {
-    Wish {
+fn simulation_params(args: &SimulateArgs) -> SimulationParams {
+    SimulationParams {
         turns: args.turns,
         message_tokens: args.message_tokens,
         answer_tokens: args.answer_tokens,
@@ -50,15 +50,15 @@ fn wish(args: &SimulateArgs) -> Wish {
     }
 }
 
-fn refused(why: NoBill) -> Failure {
+fn refused(why: SimulationError) -> Failure {
     let words = why.to_string();
     match why {
-        NoBill::Workspace(error) => error.into(),
-        NoBill::NoPrice { near, .. } => {
+        SimulationError::Workspace(error) => error.into(),
+        SimulationError::NoPrice { near, .. } => {
             let near = near.map(|near| format!("did you mean `{near}`? else ")).unwrap_or_default();
             Failure::usage(words, format!("{near}set them in `prices` in foreword.yaml, see docs/models.md"))
         }
-        NoBill::Scenario { error, way, model } => match error {
+        SimulationError::Scenario { error, strategy, model } => match error {
             BadScenario::Turns { .. } => Failure::usage(words, "write it as --turns 100"),
             BadScenario::Rounds { .. } => Failure::usage(words, "write it as --tool-rounds 4"),
             BadScenario::Tokens { .. } => {
@@ -66,7 +66,7 @@ fn refused(why: NoBill) -> Failure {
             }
             BadScenario::EditEvery => Failure::usage(words, "write it as --edit-every 20"),
             BadScenario::Overflow { .. } | BadScenario::Refused(_) => Failure::failed(
-                format!("{} with `{model}`: {words}", way.title()),
+                format!("{} with `{model}`: {words}", strategy.title()),
                 "use fewer tokens in a turn, `agent.compaction.share` in foreword.yaml, or a model with a larger window",
             ),
         },

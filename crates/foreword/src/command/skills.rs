@@ -11,7 +11,7 @@ use foreword_workspace::skills::Skill;
 use foreword_workspace::snapshot::Snapshot;
 use serde_json::{Value, json};
 
-use crate::cli::memory::WhoArgs;
+use crate::cli::memory::PrincipalArgs;
 use crate::cli::skills::{SkillsArgs, SkillsCommand};
 use crate::failure::Failure;
 use crate::name_hints::Names;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &SkillsArgs, process: &ProcessContext, output: &Output) 
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(who: &WhoArgs, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+fn list(who: &PrincipalArgs, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
     with_skills(who, process, output, |view| {
         let skills = view.skills();
         let snapshot = view.snapshot;
@@ -67,7 +67,7 @@ fn list(who: &WhoArgs, process: &ProcessContext, output: &Output) -> Result<(), 
     })
 }
 
-fn show(name: &str, who: &WhoArgs, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
+fn show(name: &str, who: &PrincipalArgs, process: &ProcessContext, output: &Output) -> Result<(), Failure> {
     with_skills(who, process, output, |view| {
         let skills = view.skills();
         let Some(skill) = skills.iter().find(|skill| skill.name == name) else {
@@ -90,7 +90,7 @@ fn show(name: &str, who: &WhoArgs, process: &ProcessContext, output: &Output) ->
 
 /// Calls `then` with the skills a user sees.
 fn with_skills(
-    who: &WhoArgs,
+    who: &PrincipalArgs,
     process: &ProcessContext,
     output: &Output,
     then: impl FnOnce(&SkillView<'_>) -> Result<(), Failure>,

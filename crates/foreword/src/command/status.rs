@@ -53,10 +53,10 @@ pub(crate) fn run(args: &StatusArgs, process: &ProcessContext, output: &Output) 
 
 /// The status without a database: failing sources are still detected.
 fn empty_status(workspace: &Workspace, trust: Trust, process: &ProcessContext) -> AgentStatus {
-    let mut status = AgentStatus::before_anything(now(process), trust, &workspace.snapshot().config);
-    if let Some(whole) = &mut status.whole {
+    let mut status = AgentStatus::empty(now(process), trust, &workspace.snapshot().config);
+    if let Some(owner) = &mut status.owner {
         let failing = failing_sources(workspace, &[], None, &process.now);
-        whole.sources = failing.into_iter().map(Into::into).collect();
+        owner.sources = failing.into_iter().map(Into::into).collect();
     }
     status
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(process: &ProcessContext, output: &Output) -> Result<ExitCode,
 
 fn beat(running: &RunningAgent, output: &Output) -> Result<ExitCode, Failure> {
     let Some(tick) = running.wait(running.agent.begin_tick()).map_err(Failure::from)? else {
-        tell(&TickOutcome::Busy, output)?;
+        print_outcome(&TickOutcome::Busy, output)?;
         return Ok(ExitCode::SUCCESS);
     };
     if !output.wants_json() {
@@ -42,7 +42,7 @@ fn beat(running: &RunningAgent, output: &Output) -> Result<ExitCode, Failure> {
     }
     match running.wait(watch(running, &tick, output))? {
         Some(ticked) => {
-            tell(&ticked, output)?;
+            print_outcome(&ticked, output)?;
             Ok(if ticked.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(1) })
         }
         None => {
@@ -90,7 +90,7 @@ async fn watch(running: &RunningAgent, tick: &Tick, output: &Output) -> Result<O
     }
 }
 
-fn tell(ticked: &TickOutcome, output: &Output) -> Result<(), Failure> {
+fn print_outcome(ticked: &TickOutcome, output: &Output) -> Result<(), Failure> {
     if output.wants_json() {
         // One object per line, like the progress.
         return output.print(&ticked_json(ticked).to_string());

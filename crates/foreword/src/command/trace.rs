@@ -92,7 +92,7 @@ fn text(trace: &TurnTrace, trust: Trust, zone: &TimeZone) -> String {
         },
     );
     lines.push(format!("{}, {took}; {}", at.strftime("%Y-%m-%d %H:%M:%S"), figures(&totals)));
-    let failure = turn.failure.as_ref().map(|failure| failure.shown_at(trust, turn.id.as_str()));
+    let failure = turn.failure.as_ref().map(|failure| failure.visible_at(trust, turn.id.as_str()));
     lines.extend(failure.map(|failure| failed(&failure.message)));
     lines.push(String::new());
     lines.extend(spans(trace.tree().as_ref()));
@@ -178,7 +178,7 @@ fn request_json(request: &RequestTrace, trust: Trust) -> Value {
 fn as_json(trace: &TurnTrace, trust: Trust) -> Value {
     let (turn, totals) = (&trace.turn, trace.totals());
     let tree = trace.tree();
-    let failure = turn.failure.as_ref().map(|failure| failure.shown_at(trust, turn.id.as_str()));
+    let failure = turn.failure.as_ref().map(|failure| failure.visible_at(trust, turn.id.as_str()));
     json!({
         "turn": turn.id,
         "session_id": turn.conversation,

@@ -12,7 +12,7 @@ const BAD_CONFIGS: [BadConfig; 19] = [
     (
         "users:\n  - { name: alice, trust: ful }\n",
         "foreword.yaml:2:27",
-        "unknown word `ful`",
+        "unknown value `ful`",
         "did you mean `full`?",
     ),
     ("agent:\n  blueprnt: vm\n", "foreword.yaml:2:3", "unknown key `blueprnt`", "did you mean `blueprint`?"),
@@ -129,7 +129,7 @@ fn invalid_blueprint_is_rejected_at_the_layer() {
         ),
         (
             format!("      - {{ id: a, stability: statik, {LAYER} }}\n"),
-            &["foreword.yaml:5:", "unknown word `statik`", "did you mean `static`?"],
+            &["foreword.yaml:5:", "unknown value `statik`", "did you mean `static`?"],
         ),
         (
             format!(

@@ -70,7 +70,7 @@ fn truncated_answer_is_reported() {
     let home = without_retry_delay();
     let ran = say(&home, "!say short\n!stop max-tokens");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "short\n"));
-    assert_eq!(ran.stderr, "The answer reached the most tokens it may have and stops here.\n");
+    assert_eq!(ran.stderr, "The answer was cut off at the token limit.\n");
 }
 
 #[test]

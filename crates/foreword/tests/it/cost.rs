@@ -74,7 +74,7 @@ fn costs_are_grouped_as_requested() {
     assert_eq!(json_of(&home, &["--until", "1h"])["rows"], json!([]));
     assert_eq!(json_of(&home, &["--since", "1h", "--by", "user"])["total"]["calls"], json!(3));
     assert!(
-        in_utc(&home, &["cost", "--since", "now", "--until", "1h"]).stderr.contains("ends before it begins")
+        in_utc(&home, &["cost", "--since", "now", "--until", "1h"]).stderr.contains("ends before it starts")
     );
 }
 

@@ -48,7 +48,7 @@ async fn mcp_permissions_follow_the_user() {
         "memory_write",
         json!({ "store": "shared", "title": "Hedge", "text": "Cut it in June." }),
     );
-    assert!(kept.await.starts_with("Kept as shared/"));
+    assert!(kept.await.starts_with("Stored as shared/"));
     alice.cancel().await.unwrap();
     // The log has the events and memory has the note.
     assert!(home.succeed(&["memory", "search", "hedge june"]).contains("Cut it in June."));

@@ -64,9 +64,9 @@ fn json(home: &Home, args: &[&str]) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-fn way<'a>(report: &'a Value, model: usize, name: &str) -> &'a Value {
-    let ways = report["models"][model]["ways"].as_array().unwrap();
-    ways.iter().find(|way| way["way"] == name).unwrap()
+fn strategy<'a>(report: &'a Value, model: usize, name: &str) -> &'a Value {
+    let strategies = report["models"][model]["strategies"].as_array().unwrap();
+    strategies.iter().find(|strategy| strategy["strategy"] == name).unwrap()
 }
 
 #[test]
@@ -113,12 +113,12 @@ fn json_keys_are_stable() {
     assert_eq!(keys(&report), "assumptions blueprint models occasion scenario");
     assert_eq!(
         keys(&report["models"][0]),
-        "cache compacted_above_tokens counter model prices tools_tokens ways"
+        "cache compacted_above_tokens counter model prices strategies tools_tokens"
     );
-    let frozen = way(&report, 0, "freeze_then_append");
+    let frozen = strategy(&report, 0, "freeze_then_append");
     assert_eq!(
         keys(frozen),
-        "calls cost cost_curve cost_per_turn hit_rate marks parts prompts ratio summaries system_tokens tokens way"
+        "breakpoints calls cost cost_curve cost_per_turn hit_rate parts prompts ratio strategy summaries system_tokens tokens"
     );
     assert_eq!(keys(&frozen["tokens"]), "input output read written written_1h");
     assert_eq!(keys(&frozen["parts"]), "answers history system tail");
@@ -130,10 +130,10 @@ fn json_keys_are_stable() {
 #[test]
 fn injected_memory_costs_more_than_a_menu() {
     let report = json(&shop(), &["--turns", "20"]);
-    let tokens = |name| way(&report, 0, name)["system_tokens"].as_u64().unwrap();
+    let tokens = |name| strategy(&report, 0, name)["system_tokens"].as_u64().unwrap();
     let memory = Tokenizer::O200kBase.get().count(&"Carol was born in May.\n".repeat(300)) as u64;
     assert_eq!(tokens("inject_everything") - tokens("rebuild_each_turn"), memory);
-    let ratio = |name| way(&report, 0, name)["ratio"].as_f64().unwrap();
+    let ratio = |name| strategy(&report, 0, name)["ratio"].as_f64().unwrap();
     assert!(1.0 < ratio("rebuild_each_turn") && ratio("rebuild_each_turn") < ratio("inject_everything"));
 }
 
@@ -142,7 +142,7 @@ fn one_hour_ttl_pays_for_long_pauses() {
     let home = shop();
     let cost = |ttl: &str, pause: &str| {
         let report = json(&home, &["--pause", pause, "--ttl", ttl, "--message-tokens", "20", "--turns", "8"]);
-        way(&report, 0, "freeze_then_append")["cost"].as_f64().unwrap()
+        strategy(&report, 0, "freeze_then_append")["cost"].as_f64().unwrap()
     };
     assert!(cost("1h", "8m") < cost("5m", "8m"));
     assert!(cost("1h", "2m") > cost("5m", "2m"));
@@ -154,10 +154,10 @@ fn unknown_price_is_not_zero() {
     let printed = run(&home, &["simulate", "--model", "local/half", "--turns", "5"]).stdout;
     assert!(printed.contains("unknown"), "{printed}");
     let report = json(&home, &["--model", "local/half", "--turns", "5"]);
-    let frozen = way(&report, 0, "freeze_then_append");
+    let frozen = strategy(&report, 0, "freeze_then_append");
     assert!(frozen["cost"].is_null() && frozen["ratio"].is_null(), "{frozen}");
     let error = home.refused(2, &["simulate", "--model", "local/unpriced"]);
-    assert!(error.contains("the prices of `local/unpriced` are not known"), "{error}");
+    assert!(error.contains("no prices are known for `local/unpriced`"), "{error}");
     assert!(error.contains("`prices` in foreword.yaml"), "{error}");
 }
 
@@ -179,12 +179,12 @@ fn offline_model_is_simulated_with_other_models() {
 fn invalid_simulation_is_rejected_with_help() {
     let home = shop();
     for (args, code, said) in [
-        ("--turns 0", 2, "0 turns can't be simulated: from 1 to 100000 can"),
+        ("--turns 0", 2, "0 turns can't be simulated: use 1 to 100000"),
         ("--turns 1000000000", 2, "1000000000 turns can't be simulated"),
-        ("--tool-rounds 5000", 2, "5000 calls of tools in a turn can't be simulated"),
-        ("--answer-tokens 99999999", 2, "more than any model takes"),
+        ("--tool-rounds 5000", 2, "5000 tool calls per turn can't be simulated"),
+        ("--answer-tokens 99999999", 2, "more than any model accepts"),
         ("--message-tokens 300000", 1, "turn 1 has 301721 tokens"),
-        ("--model nowhere/nothing", 2, "the prices of `nowhere/nothing` are not known"),
+        ("--model nowhere/nothing", 2, "no prices are known for `nowhere/nothing`"),
         ("--model local/marke", 2, "did you mean `local/marked`?"),
     ] {
         let args: Vec<&str> = ["simulate"].into_iter().chain(args.split(' ')).collect();
@@ -212,9 +212,9 @@ fn every_blueprint_can_be_simulated_and_nothing_is_stored() {
         let before = home.listing();
         let report = json(&home, &["--turns", "30", "--edit-every", "7"]);
         for model in report["models"].as_array().unwrap() {
-            for way in model["ways"].as_array().unwrap() {
-                assert!(way["cost"].as_f64().unwrap() > 0.0, "{blueprint}: {way}");
-                assert!(way["ratio"].as_f64().unwrap() > 0.9, "{blueprint}: {way}");
+            for strategy in model["strategies"].as_array().unwrap() {
+                assert!(strategy["cost"].as_f64().unwrap() > 0.0, "{blueprint}: {strategy}");
+                assert!(strategy["ratio"].as_f64().unwrap() > 0.9, "{blueprint}: {strategy}");
             }
         }
         assert_eq!(home.listing(), before, "{blueprint}");

@@ -18,7 +18,7 @@ fn listed<'a>(list: &'a Value, id: &str) -> &'a Value {
 }
 
 #[test]
-fn looking_at_layers_makes_no_database() {
+fn listing_layers_creates_no_database() {
     let home = sovereign();
     home.succeed(&["layers", "list"]);
     home.succeed(&["layers", "history", "6"]);

@@ -12,7 +12,7 @@ fn set(home: &Home, text: &str, more: &[&str]) -> crate::program::Ran {
 }
 
 #[test]
-fn looking_at_the_template_makes_no_database() {
+fn showing_the_template_creates_no_database() {
     let home = template_home();
     assert!(home.succeed(&["template", "get"]).starts_with("You are a helpful coding assistant."));
     home.succeed(&["template", "history"]);

@@ -99,6 +99,35 @@ const ING_NOUNS: &[&str] = &[
     "pricing", "ring", "routing", "setting", "spending", "string", "timing", "tracing", "warning",
 ];
 
+/// Texts that are right although they contain a denied phrase: stored names, and sentences whose generality is meant.
+const ALLOWED_TEXTS: &[&str] = &[
+    "somebody unknown",
+    "whoever it claims to speak for",
+    "alias = \"somebody\"",
+    "alias = \"nobody\"",
+    "placeholder=\"somebody@example.org\"",
+];
+
+/// Files whose texts imitate people.
+const IMITATIONS: &[&str] = &["foreword-offline/src/", "serve/demo/sample_conversations.rs"];
+
+/// The lines of code that may contain texts for users and models, each with its number, and titles of browser tests.
+pub(crate) fn texts<'a>(path: &str, text: &'a str) -> impl Iterator<Item = (usize, String)> + use<'a> {
+    let is_title = path.starts_with("web/tests/");
+    let is_test = path.contains("/tests") || path.contains(".test.");
+    let is_source = (path.contains("/src/") || path.starts_with("web/src/")) && !is_test;
+    let is_exempt = path.ends_with("schema.d.ts") || IMITATIONS.iter().any(|part| path.contains(part));
+    let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
+    let lines = (1..).zip(code.lines()).filter(move |(_, line)| {
+        let line = line.trim_start();
+        let is_code = is_source && comment(line).is_none() && !line.starts_with("* ");
+        !is_exempt && (is_code || is_title && line.starts_with("test("))
+    });
+    lines.map(|(number, line)| {
+        (number, ALLOWED_TEXTS.iter().fold(line.to_owned(), |line, allowed| line.replace(allowed, "")))
+    })
+}
+
 /// The text of a comment line, or nothing.
 fn comment(line: &str) -> Option<&str> {
     let text = line.trim_start();
@@ -239,6 +268,17 @@ pub(crate) fn public_types(text: &str) -> impl Iterator<Item = &str> {
 fn phrases_are_found_as_whole_words() {
     assert_eq!(denied_phrases("Whoever asks, is told so.").collect::<Vec<_>>(), ["whoever", "is told"]);
     assert_eq!(denied_phrases("The store is awake.").count(), 0);
+}
+
+#[test]
+fn texts_are_found_in_code_and_titles() {
+    let code = "// nobody\nlet a = \"nobody\";\nlet b = \"somebody unknown\";\n#[cfg(test)]\nmod tests {\n\"nobody\"";
+    let found = |path: &str, text: &str| -> Vec<usize> {
+        texts(path, text).filter(|(_, line)| denied_phrases(line).count() > 0).map(|(at, _)| at).collect()
+    };
+    assert_eq!(found("crates/a/src/b.rs", code), [2]);
+    assert_eq!(found("crates/a/tests/b.rs", code), [0_usize; 0]);
+    assert_eq!(found("web/tests/a.spec.ts", "say(\"nobody\");\ntest(\"nobody answers\", …"), [2]);
 }
 
 #[test]

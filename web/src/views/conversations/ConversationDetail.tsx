@@ -110,7 +110,7 @@ function Metadata({ about }: { about: ConversationBody }) {
         )}
         {extent && (
           <div>
-            <dt title="Input tokens of the last answer.">Weighs</dt>
+            <dt title="Input tokens of the last answer.">Size</dt>
             <dd>{tokens(extent.tokens)}</dd>
           </div>
         )}

@@ -2,7 +2,7 @@
 // prompt.
 import { useId, useState } from "preact/hooks";
 import { useDebounced, useQuery } from "../../api/query";
-import type { Simulation as Bills, SimulatedWay } from "../../api/schema";
+import type { Simulation as Bills, SimulatedStrategy } from "../../api/schema";
 import { count, money, share } from "../../parts/format";
 import { useOccasions } from "../../parts/occasion";
 import { ScrollContainer } from "../../parts/scroll_container";
@@ -30,7 +30,7 @@ function SimulationPanel() {
     <>
       <Form request={request} change={setRequest} />
       {!possible && <p class="callout waiting">Enter 1 to 100,000 turns.</p>}
-      {possible && query.busy && <Loading what={`Working out ${count(debounced.turns)} turns`} />}
+      {possible && query.busy && <Loading what={`Simulating ${count(debounced.turns)} turns`} />}
       {query.error && !query.busy && <ErrorNotice error={query.error} reload={query.reload} />}
       {query.value && !query.error && possible && <SimulatedCosts of={query.value} />}
     </>
@@ -131,13 +131,13 @@ function SimulatedCosts({ of }: { of: Bills }) {
       {of.models.map((model) => (
         <section key={model.model} class="vertical-stack" aria-label={`With ${model.model}`}>
           <h3>{model.model}</h3>
-          {verdictOf(model.ways) && (
+          {verdictOf(model.strategies) && (
             <p class="verdict">
-              <strong>{verdictOf(model.ways)}</strong>
+              <strong>{verdictOf(model.strategies)}</strong>
             </p>
           )}
-          <MethodTable ways={model.ways} />
-          <Curve ways={model.ways} turns={scenario?.turns ?? 0} model={model.model} />
+          <MethodTable strategies={model.strategies} />
+          <Curve strategies={model.strategies} turns={scenario?.turns ?? 0} model={model.model} />
         </section>
       ))}
       <details>
@@ -152,8 +152,8 @@ function SimulatedCosts({ of }: { of: Bills }) {
   );
 }
 
-function MethodTable({ ways }: { ways: SimulatedWay[] }) {
-  const most = Math.max(0, ...ways.map((way) => way.cost ?? 0));
+function MethodTable({ strategies }: { strategies: SimulatedStrategy[] }) {
+  const most = Math.max(0, ...strategies.map((strategy) => strategy.cost ?? 0));
   return (
     <ScrollContainer label="Methods to send the same prompt" class="cost-table">
       <table>
@@ -176,19 +176,19 @@ function MethodTable({ ways }: { ways: SimulatedWay[] }) {
           </tr>
         </thead>
         <tbody>
-          {ways.map((way) => (
-            <tr key={way.way}>
+          {strategies.map((strategy) => (
+            <tr key={strategy.strategy}>
               <th scope="row">
-                {methodName(way.way).name}
-                <span class="means quiet">{methodName(way.way).means}</span>
+                {methodName(strategy.strategy).name}
+                <span class="means quiet">{methodName(strategy.strategy).means}</span>
               </th>
-              <td class="number">{share(way.hit_rate)}</td>
-              <td class="number">{money(way.cost_per_turn)}</td>
-              <td class="number">{typeof way.ratio === "number" ? `${way.ratio.toFixed(2)} ×` : "–"}</td>
+              <td class="number">{share(strategy.hit_rate)}</td>
+              <td class="number">{money(strategy.cost_per_turn)}</td>
+              <td class="number">{typeof strategy.ratio === "number" ? `${strategy.ratio.toFixed(2)} ×` : "–"}</td>
               <td class="number cost">
-                {typeof way.cost === "number" ? money(way.cost) : "unknown"}
-                <span class="gauge" data-way={way.way} aria-hidden="true">
-                  <span style={{ width: `${most > 0 ? ((way.cost ?? 0) / most) * 100 : 0}%` }} />
+                {typeof strategy.cost === "number" ? money(strategy.cost) : "unknown"}
+                <span class="gauge" data-strategy={strategy.strategy} aria-hidden="true">
+                  <span style={{ width: `${most > 0 ? ((strategy.cost ?? 0) / most) * 100 : 0}%` }} />
                 </span>
               </td>
             </tr>
@@ -199,10 +199,10 @@ function MethodTable({ ways }: { ways: SimulatedWay[] }) {
   );
 }
 
-function Curve({ ways, turns, model }: { ways: SimulatedWay[]; turns: number; model: string }) {
-  const points = Math.max(0, ...ways.map((way) => way.cost_curve.length));
-  const spread = (way: SimulatedWay) => {
-    const known = way.cost_curve;
+function Curve({ strategies, turns, model }: { strategies: SimulatedStrategy[]; turns: number; model: string }) {
+  const points = Math.max(0, ...strategies.map((strategy) => strategy.cost_curve.length));
+  const spread = (strategy: SimulatedStrategy) => {
+    const known = strategy.cost_curve;
     return known.length === 0 ? "unknown" : `${money(known[0])} first, ${money(known.at(-1))} last`;
   };
   return (
@@ -210,22 +210,22 @@ function Curve({ ways, turns, model }: { ways: SimulatedWay[]; turns: number; mo
       <h4>Cost per turn</h4>
       <Chart
         kind="line"
-        label={`Cost of a turn with ${model}: ${ways.map((way) => `${methodName(way.way).name} ${spread(way)}`).join("; ")}.`}
+        label={`Cost of a turn with ${model}: ${strategies.map((strategy) => `${methodName(strategy.strategy).name} ${spread(strategy)}`).join("; ")}.`}
         xLabel="turn"
         labels={turnLabels(points, turns)}
         format={money}
-        lines={ways.map((way) => ({
-          name: methodName(way.way).name,
-          values: way.cost_curve,
-          colour: methodName(way.way).colour,
-          dash: methodName(way.way).dash,
+        lines={strategies.map((strategy) => ({
+          name: methodName(strategy.strategy).name,
+          values: strategy.cost_curve,
+          colour: methodName(strategy.strategy).colour,
+          dash: methodName(strategy.strategy).dash,
         }))}
       />
       <ul class="legend">
-        {ways.map((way) => (
-          <li key={way.way}>
-            <span data-way={way.way} aria-hidden="true" />
-            {methodName(way.way).name} <span class="quiet">{spread(way)}</span>
+        {strategies.map((strategy) => (
+          <li key={strategy.strategy}>
+            <span data-strategy={strategy.strategy} aria-hidden="true" />
+            {methodName(strategy.strategy).name} <span class="quiet">{spread(strategy)}</span>
           </li>
         ))}
       </ul>

@@ -1,6 +1,6 @@
 // The cost of a simulated conversation, as `foreword simulate` computes it.
 import { api, unwrap } from "../../api/client";
-import type { SimulatedWay, Simulation } from "../../api/schema";
+import type { SimulatedStrategy, Simulation } from "../../api/schema";
 
 export interface SimulationRequest {
   agent?: string;
@@ -33,18 +33,18 @@ export const METHOD_NAMES: Record<string, { name: string; means: string; colour:
   },
 };
 
-export function methodName(way: string) {
-  return METHOD_NAMES[way] ?? { name: way.replaceAll("_", " "), means: "", colour: "--quiet" };
+export function methodName(strategy: string) {
+  return METHOD_NAMES[strategy] ?? { name: strategy.replaceAll("_", " "), means: "", colour: "--quiet" };
 }
 
 /** Summarises the comparison in one sentence. */
-export function verdictOf(ways: SimulatedWay[]): string | null {
-  const own = ways.find((way) => way.way === "freeze_then_append");
-  const others = ways.filter((way) => way !== own && typeof way.cost === "number");
+export function verdictOf(strategies: SimulatedStrategy[]): string | null {
+  const own = strategies.find((strategy) => strategy.strategy === "freeze_then_append");
+  const others = strategies.filter((strategy) => strategy !== own && typeof strategy.cost === "number");
   if (!own?.cost || others.length === 0) return null;
   const nearest = others.reduce((a, b) => ((b.cost ?? 0) < (a.cost ?? 0) ? b : a));
   const factor = (nearest.cost ?? 0) / own.cost;
-  const { name } = methodName(nearest.way);
+  const { name } = methodName(nearest.strategy);
   if (Math.abs(factor - 1) < 0.03) return `Freezing costs about the same as the next best method, “${name}”.`;
   return factor > 1
     ? `The next best method, “${name}”, costs ${factor.toFixed(1)} times as much as freezing the prompt.`

@@ -4,16 +4,16 @@ import type { VersionBody, WriterBody } from "../../api/schema";
 const KINDS: Record<string, { word: string; means: string; path: string }> = {
   immutable: {
     word: "locked",
-    means: "Nobody can change it here, the agent least of all",
+    means: "Read-only, also for the agent",
     path: "M4 7V5a4 4 0 0 1 8 0v2h1v7H3V7zm2 0h4V5a2 2 0 0 0-4 0z",
   },
   mutable: {
-    word: "can be changed",
+    word: "editable",
     means: "The owner and the agent can edit it; versions are kept",
     path: "M11 2l3 3-8 8-4 1 1-4zM9.5 4.5l2 2",
   },
   dynamic: {
-    word: "made each turn",
+    word: "generated each turn",
     means: "Generated every turn; not editable",
     path: "M8 2a6 6 0 1 0 6 6h-2a4 4 0 1 1-4-4v2l4-3-4-3z",
   },

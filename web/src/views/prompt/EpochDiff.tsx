@@ -69,9 +69,10 @@ function changes(before: EpochText, after: EpochText): string {
   const layers = (epoch: EpochText) => epoch.blocks.flatMap((block) => block.layers);
   const gone = layers(before).filter((id) => !layers(after).includes(id));
   const came = layers(after).filter((id) => !layers(before).includes(id));
-  const said = [gone.length > 0 && `Gone: ${gone.join(", ")}.`, came.length > 0 && `New: ${came.join(", ")}.`].filter(
-    Boolean,
-  );
+  const said = [
+    gone.length > 0 && `Removed: ${gone.join(", ")}.`,
+    came.length > 0 && `Added: ${came.join(", ")}.`,
+  ].filter(Boolean);
   return said.length > 0 ? said.join(" ") : "The same layers in both.";
 }
 

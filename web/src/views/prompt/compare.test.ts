@@ -42,7 +42,7 @@ describe("two prompts", () => {
   const cases: [string, Layer, Layer, string][] = [
     ["fewer tokens", layer("x", "included", 1793), layer("x", "included", 455), "1,338 tokens fewer"],
     ["one more", layer("x", "included", 9), layer("x", "included", 10), "1 token more"],
-    ["other words", layer("x", "included", 9, "one"), layer("x", "included", 9, "two"), "other words, as long"],
+    ["other words", layer("x", "included", 9, "one"), layer("x", "included", 9, "two"), "different text, same size"],
     ["the same", layer("x"), layer("x"), "the same"],
   ];
   it.each(cases)("are told apart in words: %s", (_, a, b, words) =>

@@ -50,7 +50,7 @@ function isPresent(layer: Layer | undefined): boolean {
 
 function difference(a: Layer, b: Layer): string {
   const by = b.tokens - a.tokens;
-  if (by === 0) return "other words, as long";
+  if (by === 0) return "different text, same size";
   return by > 0 ? `${plural(by, "token")} more` : `${plural(-by, "token")} fewer`;
 }
 

@@ -71,7 +71,11 @@ export function Overview({ status, owner, away }: { status: StatusReport; owner:
         {today && (
           <div>
             <dt>from the cache today</dt>
-            <dd>{today.tokens_told > 0 ? share(today.cache_read / today.tokens_told) : "not reported"}</dd>
+            <dd>
+              {today.tokens_with_cache_usage > 0
+                ? share(today.cache_read / today.tokens_with_cache_usage)
+                : "not reported"}
+            </dd>
           </div>
         )}
         {lost !== null && lost !== undefined && (

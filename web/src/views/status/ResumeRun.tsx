@@ -1,14 +1,14 @@
 // Resumes a failed run: retries the step, forces a retry despite possible side effects, or skips it.
 import { useState } from "preact/hooks";
 import { ApiError, api, unwrap } from "../../api/client";
-import type { ResumeHow, WorkflowRun } from "../../api/schema";
+import type { ResumeMode, WorkflowRun } from "../../api/schema";
 import { CodeText } from "../../parts/code_text";
 import { Dialog } from "../../parts/dialog";
 import { ErrorNotice, Loading } from "../../parts/states";
 import { toast } from "../../parts/toast";
 import { useSession } from "../../shell/session";
 
-const RESUME_MODES: { how: ResumeHow; title: string; means: string }[] = [
+const RESUME_MODES: { how: ResumeMode; title: string; means: string }[] = [
   {
     how: "again",
     title: "Retry the step",
@@ -37,7 +37,7 @@ export function ResumeRun({ run, reload }: { run: WorkflowRun; reload: () => voi
 }
 
 function ResumeDialog({ run, close, reload }: { run: WorkflowRun; close: () => void; reload: () => void }) {
-  const [how, setHow] = useState<ResumeHow>("again");
+  const [how, setHow] = useState<ResumeMode>("again");
   const [force, setForce] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();

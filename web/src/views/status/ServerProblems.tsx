@@ -1,9 +1,9 @@
 // Problems of the server's configuration, workspace and store, such as a missing configuration file or a read-only store.
-import type { StandingProblem } from "../../api/schema";
+import type { ServerProblem } from "../../api/schema";
 import { CodeText } from "../../parts/code_text";
 import { sentence } from "../../parts/states";
 
-export function ServerProblems({ problems }: { problems: StandingProblem[] }) {
+export function ServerProblems({ problems }: { problems: ServerProblem[] }) {
   if (problems.length === 0) return null;
   return (
     <section class="callout bad" role="alert" aria-label="Server problems">

@@ -16,10 +16,10 @@ export function ToolServers({ servers }: { servers: ToolServerStatus[] }) {
     <ul class="card plain-list">
       {servers.map((server) => (
         <li key={server.name}>
-          <strong>{server.name}</strong> <span class="quiet">by {server.reached_by}</span>
-          {server.last_told && (
+          <strong>{server.name}</strong> <span class="quiet">by {server.transport}</span>
+          {server.last_status && (
             <p class="wrap">
-              <CodeText words={server.last_told} />
+              <CodeText words={server.last_status} />
             </p>
           )}
         </li>

@@ -1,5 +1,5 @@
 // The server's status. Users other than the owner receive only a part of it.
-import type { StandingProblem, Status } from "../../api/schema";
+import type { ServerProblem, Status } from "../../api/schema";
 
 /** Refresh interval while the page is visible. */
 export const POLL_INTERVAL_MS = 4000;
@@ -39,7 +39,7 @@ export function nodesOf(status: StatusReport): NodeStatus[] {
 }
 
 /** Problems of the configuration, the workspace and the store; only the owner receives them. */
-export function problemsOf(status: StatusReport): StandingProblem[] {
+export function problemsOf(status: StatusReport): ServerProblem[] {
   return status.server?.problems ?? [];
 }
 

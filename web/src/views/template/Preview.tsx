@@ -138,7 +138,7 @@ function Rendered({
     <>
       <dl class="figures" aria-live="polite" aria-busy={busy}>
         <div>
-          <dt>Weighs</dt>
+          <dt>Size</dt>
           <dd>{tokens(preview.tokens.total)}</dd>
         </div>
         {preview.price && (

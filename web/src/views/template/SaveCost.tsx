@@ -1,6 +1,6 @@
 // The cost of saving: the cached tokens it invalidates in active conversations, at their next epoch.
 import { type Query, useDebounced, useQuery } from "../../api/query";
-import type { TemplateImpact, TouchedConversation } from "../../api/schema";
+import type { ChangedConversation, TemplateImpact } from "../../api/schema";
 import { ConversationName } from "../../parts/conversation/ConversationName";
 import { count, money, tokens } from "../../parts/format";
 import { Loading, sentence } from "../../parts/states";
@@ -29,14 +29,14 @@ export function SaveCost({ query }: { query: Query<TemplateImpact> }) {
     );
   if (!query.value) return <Loading what="Calculating" />;
   const cost = query.value;
-  if (cost.touched === 0) return <p>{describeUntouched(cost)}</p>;
+  if (cost.affected === 0) return <p>{describeUnaffected(cost)}</p>;
   return (
     <div class="cost" aria-busy={query.busy}>
       <dl class="figures">
         <div>
           <dt>Affects</dt>
           <dd>
-            {count(cost.touched)} of {count(cost.conversations)} conversations
+            {count(cost.affected)} of {count(cost.conversations)} conversations
           </dd>
         </div>
         <div>
@@ -57,20 +57,20 @@ export function SaveCost({ query }: { query: Query<TemplateImpact> }) {
         </p>
       )}
       {cost.or_more && (
-        <p class="quiet">Only the {count(cost.looked_at)} most recently active conversations are included.</p>
+        <p class="quiet">Only the {count(cost.max_checked)} most recently active conversations are included.</p>
       )}
-      <Conversations items={cost.items} of={cost.touched} />
+      <Conversations items={cost.items} of={cost.affected} />
     </div>
   );
 }
 
-function describeUntouched(cost: TemplateImpact): string {
+function describeUnaffected(cost: TemplateImpact): string {
   if (!cost.changed) return "None: this text is in force.";
   if (cost.conversations === 0) return "None: no active conversation uses the template.";
   return `None: it affects none of the ${count(cost.conversations)} active conversations.`;
 }
 
-function Conversations({ items, of }: { items: TouchedConversation[]; of: number }) {
+function Conversations({ items, of }: { items: ChangedConversation[]; of: number }) {
   return (
     <details>
       <summary>{items.length < of ? `The ${count(items.length)} most expensive` : "Conversations"}</summary>
@@ -79,7 +79,7 @@ function Conversations({ items, of }: { items: TouchedConversation[]; of: number
           <thead>
             <tr>
               <th>Conversation</th>
-              <th class="number">Touched</th>
+              <th class="number">Changed</th>
               <th class="number">Kept</th>
               <th>Cache</th>
               <th class="number">Costs</th>
@@ -96,7 +96,7 @@ function Conversations({ items, of }: { items: TouchedConversation[]; of: number
                     {item.agent}, {item.model}
                   </span>
                 </td>
-                <td class="number">{tokens(item.touched_tokens)}</td>
+                <td class="number">{tokens(item.rewritten_tokens)}</td>
                 <td class="number">{tokens(item.kept_tokens)}</td>
                 <td title={item.warm ? "Likely cached by the provider" : "No longer cached, so there is no extra cost"}>
                   {item.warm ? "warm" : "cold"}

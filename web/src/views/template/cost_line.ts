@@ -8,7 +8,7 @@ export function costLine(dirty: boolean, query: Pick<Query<TemplateImpact>, "val
   if (query.error) return "The cost of saving is not known yet.";
   if (!query.value) return "Calculating the cost of saving …";
   const cost = query.value;
-  if (cost.touched === 0) return "Saving affects no conversation.";
+  if (cost.affected === 0) return "Saving affects no conversation.";
   const more = cost.or_more ? " or more" : "";
-  return `Saving affects ${count(cost.touched)} of ${count(cost.conversations)} conversations${more}: ${tokens(cost.cached_tokens)}, ${money(cost.cost_usd)}`;
+  return `Saving affects ${count(cost.affected)} of ${count(cost.conversations)} conversations${more}: ${tokens(cost.cached_tokens)}, ${money(cost.cost_usd)}`;
 }

@@ -1,16 +1,16 @@
 import { Text } from "@codemirror/state";
 import { expect, it } from "vitest";
-import type { ProblemPlace } from "../../api/schema";
+import type { ProblemLocation } from "../../api/schema";
 import { problemsIn } from "./positions";
 
 const TEXT = "one\n🍐 Hi [sytem:date] x\n";
-const underlined = (problem: Omit<ProblemPlace, "message">) => {
+const underlined = (problem: Omit<ProblemLocation, "message">) => {
   const doc = Text.of(TEXT.split("\n"));
   const [found] = problemsIn(doc, { dialect: "bracket", problems: [], warnings: [{ message: "m", ...problem }] });
   return found && doc.sliceString(found.from, found.to);
 };
 
-const table: [string, Omit<ProblemPlace, "message">, string][] = [
+const table: [string, Omit<ProblemLocation, "message">, string][] = [
   ["columns are characters, not code units", { line: 2, column: 7, end_line: 2, end_column: 12 }, "sytem"],
   ["without an end, a word", { line: 2, column: 7 }, "sytem:date"],
   ["a sign alone", { line: 2, column: 6 }, "["],

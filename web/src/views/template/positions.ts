@@ -1,7 +1,7 @@
 // Converts server positions (line and column in characters) to editor offsets (UTF-16 code units).
 import type { Diagnostic } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
-import type { CheckedTemplate, ProblemPlace } from "../../api/schema";
+import type { CheckedTemplate, ProblemLocation } from "../../api/schema";
 
 export interface TemplateProblem extends Diagnostic {
   severity: "error" | "warning";
@@ -19,7 +19,7 @@ export function problemsIn(doc: Text, checked: CheckedTemplate): TemplateProblem
   return all.sort((a, b) => a.from - b.from || a.to - b.to);
 }
 
-function found(doc: Text, problem: ProblemPlace, severity: TemplateProblem["severity"]): TemplateProblem {
+function found(doc: Text, problem: ProblemLocation, severity: TemplateProblem["severity"]): TemplateProblem {
   const line = within(problem.line ?? 1, doc.lines);
   const column = Math.max(1, problem.column ?? 1);
   const from = offset(doc, line, column);

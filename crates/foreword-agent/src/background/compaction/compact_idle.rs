@@ -60,7 +60,7 @@ impl Agent {
             Ok(None) => return None,
             Ok(Some(scope)) => match self.compact_at(scope.clone()).await {
                 // A message has arrived in the meantime, here or on another node.
-                Err(AgentError::Busy(_) | AgentError::CalledOff(_)) => return None,
+                Err(AgentError::Busy(_) | AgentError::CompactionCancelled(_)) => return None,
                 Err(error) => {
                     outside_turn::log_failure(self.shared(), &scope, &error);
                     Err(error)

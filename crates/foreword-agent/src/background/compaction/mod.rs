@@ -15,8 +15,8 @@ use foreword_core::history::History;
 use foreword_core::message::{ContentBlock, Kind, Message, Usage};
 use foreword_core::model::ErrorKind;
 use foreword_core::money::Price;
-use foreword_prompt::epoch::Circumstances;
-use foreword_prompt::untrusted::spoken;
+use foreword_prompt::epoch::EpochTriggers;
+use foreword_prompt::untrusted::quote_group_message;
 use foreword_store::compaction::{Compaction, Summary};
 use foreword_store::turns::TurnLease;
 use serde_json::json;
@@ -127,9 +127,9 @@ async fn swap(
 ) -> Result<(), AgentError> {
     let built = rebuilt(shared, scope).await?;
     let mut epoch = proposed(shared, scope, &built, history);
-    epoch.circumstances = Circumstances { compacting: true, ..epoch.circumstances };
+    epoch.triggers = EpochTriggers { compacting: true, ..epoch.triggers };
     // A summary may repeat text of others, so it is quoted as the agent's text.
-    let quoted = spoken(&built.occasion.agent, Some("summary"), &shortened.summary);
+    let quoted = quote_group_message(&built.occasion.agent, Some("summary"), &shortened.summary);
     let text = format!("Summary of the conversation before this point:\n\n{quoted}");
     let mut content = vec![ContentBlock::text(text)];
     if let Some(again) = skill_reminder::loaded_skills(shared, scope, &built, covered).await {

@@ -57,7 +57,7 @@ async fn compact_cancellable(
     };
     let shortened = tokio::select! {
         biased;
-        () = cancelled(mailbox, grace) => Err(AgentError::CalledOff(scope.conversation.clone())),
+        () = cancelled(mailbox, grace) => Err(AgentError::CompactionCancelled(scope.conversation.clone())),
         shortened = with_lease(shared, &hold, Box::pin(work)) => shortened,
     };
     end(shared, &hold, shortened.as_ref().err()).await?;
@@ -80,7 +80,7 @@ async fn cancelled(mailbox: &mut Mailbox, grace: Duration) {
 async fn end(shared: &Shared, hold: &TurnLease, error: Option<&AgentError>) -> Result<(), AgentError> {
     let outcome = match error {
         None => Outcome::Done,
-        Some(AgentError::CalledOff(_)) => Outcome::Cancelled,
+        Some(AgentError::CompactionCancelled(_)) => Outcome::Cancelled,
         Some(_) => Outcome::Failed,
     };
     let finish = FinishTurn {
@@ -109,7 +109,7 @@ pub(crate) async fn after_turn(shared: &Arc<Shared>, scope: &TurnScope, mailbox:
     match compact_cancellable(shared, scope, mailbox, SHUTDOWN_TIMEOUT).await {
         Ok(_) => feed.publish(Progress::Compacted),
         // A message arrived first, or a user cancelled. The next turn triggers compaction again.
-        Err(AgentError::Busy(_) | AgentError::CalledOff(_)) => {}
+        Err(AgentError::Busy(_) | AgentError::CompactionCancelled(_)) => {}
         Err(error) => {
             let cause = error.cause().for_record().clone();
             let text = format!("Compaction failed, the conversation is unchanged: {cause}");

@@ -35,7 +35,7 @@ const MAX_ADDRESS_CHARS: usize = 80;
 
 /// Adds the context to the request of an inbox turn or autonomous turn, if its prompt has a situation layer. Returns
 /// the taint of the messages in its batch.
-pub(crate) async fn situate(
+pub(crate) async fn add_inbox_context(
     shared: &Shared,
     scope: &TurnScope,
     config: &Config,

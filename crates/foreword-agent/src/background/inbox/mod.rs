@@ -17,7 +17,7 @@ mod state;
 mod tick;
 
 pub(crate) use batch::CONVERSATION;
-pub(crate) use context::{obligations, situate};
+pub(crate) use context::{add_inbox_context, obligations};
 pub(crate) use finish::settle;
 pub(crate) use own_time::is_own;
 pub use preview::BatchPreview;

@@ -8,7 +8,7 @@ use foreword_prompt::layer::{Dynamic, Source};
 use foreword_workspace::build::Built;
 
 use super::batch::{PlannedBatch, next_planned_batch};
-use super::context::situate;
+use super::context::add_inbox_context;
 use crate::agent::Agent;
 use crate::conversation::agent_routing;
 use crate::conversation::inbound::Purpose;
@@ -57,7 +57,7 @@ impl Agent {
         let view = agent_routing::view(shared, &scope, None).await?;
         let settings = shared.store.conversation_settings(&scope.conversation).await?;
         let mut request = request(shared, &scope, &view, &settings).await?;
-        situate(shared, &scope, &view.snapshot.config, &mut request).await?;
+        add_inbox_context(shared, &scope, &view.snapshot.config, &mut request).await?;
         let model = request.principal(&view.snapshot.config).occasion.model;
         request.calibration = shared.calibrations.factor(&view.snapshot.config, &model);
         let built = build(shared, request).await?;

@@ -20,7 +20,7 @@ pub const MAX_BODY_BYTES: usize = 64 * 1024;
 pub enum StageError {
     /// The message is empty.
     #[error("the message is empty")]
-    NoWords,
+    EmptyMessage,
     /// The message is too long.
     #[error("the message has {} bytes, {} are allowed", with_thousands(*size), with_thousands(MAX_BODY_BYTES))]
     TooLong {
@@ -50,7 +50,7 @@ pub async fn stage(
     new: NewInboxMessage,
 ) -> Result<(Staged, Option<Event>), StageError> {
     if new.body.trim().is_empty() {
-        return Err(StageError::NoWords);
+        return Err(StageError::EmptyMessage);
     }
     if new.body.len() > MAX_BODY_BYTES {
         return Err(StageError::TooLong { size: new.body.len() });

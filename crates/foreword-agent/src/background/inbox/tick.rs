@@ -11,7 +11,7 @@ use foreword_store::error::StoreError;
 use foreword_store::mailboxes::OutboxMessage;
 use foreword_store::turns::{Answer, StoredTurn};
 use foreword_workspace::config::Config;
-use foreword_workspace::request::moment;
+use foreword_workspace::request::formatted_time;
 use foreword_workspace::situation_input::situation_text;
 
 use super::batch::{PlannedBatch, next_planned_batch};
@@ -187,7 +187,7 @@ impl Agent {
         let messages = messages_of(shared, scope).await?;
         let context = gather(shared, config, scope, scope.trust(shared), &messages).await?;
         let marker = shared.clock_and_rng.random().to_be_bytes();
-        let now = moment(&shared.clock_and_rng.now());
+        let now = formatted_time(&shared.clock_and_rng.now());
         Ok(format!("{own}\n\n{}", situation_text(&context, &now, marker)))
     }
 

@@ -4,7 +4,7 @@ use foreword_core::id::{BadId, ConversationId, RunId};
 use foreword_core::schedule::FiringEnd;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::{Outcome, TurnState};
-use foreword_prompt::file_rules::Needed;
+use foreword_prompt::file_rules::FileRequirement;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::trust::Trust;
 use foreword_store::messages::IdempotencyKey;
@@ -175,12 +175,12 @@ async fn send_heartbeat(message: &ScheduledMessage<'_>) -> Result<ActionResult, 
     let snapshot = message.agent.shared().workspace.snapshot();
     let config = &snapshot.config;
     // The rules of all agents apply: the strictest one decides.
-    let needed = snapshot.needed(HEARTBEAT_FILE, Some(&message.schedule.user), Access::Text);
+    let needed = snapshot.required_trust(HEARTBEAT_FILE, Some(&message.schedule.user), Access::Text);
     let trust = config.trust(config.user(&message.schedule.user), SYSTEM).effective();
     if !needed.permits(trust, Trust::Full) {
         let least = match needed {
-            Needed::Trust(least) => least,
-            Needed::Unruled | Needed::Nobody => Trust::Full,
+            FileRequirement::Trust(least) => least,
+            FileRequirement::NoRule | FileRequirement::Never => Trust::Full,
         };
         return Ok(ActionResult::failed(format!(
             "{HEARTBEAT_FILE} requires trust `{least}`, but `{}` has `{trust}` here: set another `user`",

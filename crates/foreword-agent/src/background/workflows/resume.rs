@@ -1,7 +1,7 @@
 //! Resumes a failed or cancelled run on request, from the failed step. The results of earlier steps are kept.
 
 use foreword_core::turn_journal::Outcome;
-use foreword_core::workflow::{Reopen, Resume, in_doubt, reopen};
+use foreword_core::workflow::{Reopen, Resume, reopen, step_with_unknown_outcome};
 use foreword_store::workflow_runs::{ReopenRun, RunState};
 
 use super::drive::{RunTask, saved};
@@ -29,11 +29,11 @@ impl Agent {
             };
             // `how` applies to the interrupted step only, not to a step that fails later.
             let (_, steps_then) = shared.store.workflow_run(id).await?;
-            let cut_off = in_doubt(&records(&steps_then));
+            let cut_off = step_with_unknown_outcome(&records(&steps_then));
             let end = self.continue_run(hold).await?;
             (run, steps) = shared.store.workflow_run(id).await?;
             let is_decided = resume.how != Resume::Plain && cut_off.is_some();
-            if !is_decided || in_doubt(&records(&steps)) != cut_off {
+            if !is_decided || step_with_unknown_outcome(&records(&steps)) != cut_off {
                 return Ok(end);
             }
         }

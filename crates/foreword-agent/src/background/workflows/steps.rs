@@ -147,7 +147,7 @@ impl RunTask {
             Err(AgentError::Store(StoreError::UsedBefore { .. })) => {
                 return Ok(Err("its prompt has changed since it was started".to_owned()));
             }
-            Err(error @ (AgentError::NoWords | AgentError::TooLong { .. })) => {
+            Err(error @ (AgentError::EmptyMessage | AgentError::TooLong { .. })) => {
                 return Ok(Err(error.to_string()));
             }
             Err(error) => return Err(error),
@@ -258,7 +258,7 @@ impl RunTask {
     }
 
     async fn run_tool(&self, permit: &Permit, call: ToolCall) -> ToolOutput {
-        match self.shared().tool_at_hand(permit.tool()).await {
+        match self.shared().find_tool(permit.tool()).await {
             Some(tool) => tool.run(permit.arguments().clone(), call).await,
             None => ToolOutput::failed("not run: this tool is no longer available"),
         }

@@ -124,7 +124,7 @@ pub(super) fn printed_call(text: &str) -> Value {
 }
 
 pub(super) fn kept_as(output: &ToolOutput) -> String {
-    let (_, path) = output.text.split_once("Kept as ").unwrap_or_else(|| panic!("{}", output.text));
+    let (_, path) = output.text.split_once("Stored as ").unwrap_or_else(|| panic!("{}", output.text));
     path.split_once('.').unwrap().0.to_owned()
 }
 

@@ -30,7 +30,7 @@ async fn outside_text_is_marked_in_every_search_and_read() {
         };
         let arguments = json!({ "store": "social", "title": format!("heron {number}"), "text": text });
         let kept = fixture.run("memory_write", arguments, call).await;
-        assert!(kept.text.contains("kept as words from outside"), "{}", kept.text);
+        assert!(kept.text.contains("marked as text from outside"), "{}", kept.text);
         let path = kept_as(&kept);
         for trust in [Trust::Familiar, Trust::Inner, Trust::Full] {
             for output in
@@ -132,7 +132,7 @@ async fn pathological_files_are_searched_safely() {
     }
     let read = fixture.get("social/one-word.md", Trust::Familiar).await;
     assert!(
-        read.text.len() < 70_000 && read.text.contains("longer than can be given out"),
+        read.text.len() < 70_000 && read.text.contains("exceeds the output limit"),
         "{}",
         read.text.len()
     );

@@ -5,12 +5,12 @@ use foreword_core::price::CacheTtl;
 use foreword_core::simulate::{CacheLookup, Simulated};
 use foreword_prompt::text::with_thousands;
 
-use super::{Compared, Wish};
+use super::{Compared, SimulationParams};
 
-pub(super) fn lines(wish: &Wish, bills: &[Compared]) -> Vec<String> {
-    let mut lines: Vec<String> = bills.iter().map(prices).collect();
-    lines.extend(bills.iter().map(cache));
-    lines.extend(bills.iter().filter_map(assumed));
+pub(super) fn lines(params: &SimulationParams, comparisons: &[Compared]) -> Vec<String> {
+    let mut lines: Vec<String> = comparisons.iter().map(prices).collect();
+    lines.extend(comparisons.iter().map(cache));
+    lines.extend(comparisons.iter().filter_map(assumed));
     lines.push(
         "A call and its tools take no time; whatever changes differs from its first token on; tools of servers are not \
          counted."
@@ -21,14 +21,14 @@ pub(super) fn lines(wish: &Wish, bills: &[Compared]) -> Vec<String> {
          20,000 characters a file, and no menu of memory."
             .to_owned(),
     );
-    if wish.edit_every.is_some() {
-        let files = bills.first().map_or(0, |compared| compared.files);
+    if params.edit_every.is_some() {
+        let files = comparisons.first().map_or(0, |compared| compared.files);
         lines.push(match files {
             0 => "No layer of this prompt comes from a file, so nothing is edited.".to_owned(),
             _ => "An edit keeps a file's size; its files are edited one after the other.".to_owned(),
         });
     }
-    lines.extend(bills.iter().filter_map(summaries));
+    lines.extend(comparisons.iter().filter_map(summaries));
     lines
 }
 
@@ -48,7 +48,7 @@ fn cache(compared: &Compared) -> String {
     let how = match facts.breakpoints {
         Breakpoints::Explicit => format!(
             "reads what was marked, within 20 blocks before a mark, from {minimum} tokens on; kept for {kept} minutes \
-             after its last use, or an hour where that is asked for"
+             after its last use, or an hour if requested"
         ),
         Breakpoints::Either => format!(
             "reads what was marked, by the client or at the end of a request by the provider, from {minimum} tokens on; \
@@ -102,9 +102,11 @@ fn assumed(compared: &Compared) -> Option<String> {
 }
 
 fn summaries(compared: &Compared) -> Option<String> {
-    let made = |simulated: &Simulated| simulated.bill.summaries > 0;
-    let above =
-        compared.scenario.compact_above.filter(|_| compared.ways.iter().any(|(.., way)| made(way)))?;
+    let made = |simulated: &Simulated| simulated.costs.summaries > 0;
+    let above = compared
+        .scenario
+        .compact_above
+        .filter(|_| compared.strategies.iter().any(|(.., strategy)| made(strategy)))?;
     Some(format!(
         "With {}, a conversation above {} tokens is summed up in {} tokens.",
         compared.facts.id,

@@ -13,7 +13,8 @@ use foreword_core::models::ModelFacts;
 use foreword_core::money::{Money, Price};
 use foreword_core::price::CacheTtl;
 use foreword_core::simulate::{
-    BadScenario, Bill, CacheModel, Pauses, Scenario, SendStrategy, Simulated, SimulatedProvider, simulate,
+    BadScenario, CacheModel, ConversationCost, Pauses, Scenario, SendStrategy, Simulated, SimulatedProvider,
+    simulate,
 };
 use foreword_prompt::blueprint::builtin;
 use foreword_workspace::build::Built;
@@ -30,16 +31,16 @@ use crate::turn::prepare::stored_texts;
 
 pub(crate) use measure::{tools_bytes, tools_tokens};
 pub use report::{
-    SimulatedCache, SimulatedModel, SimulatedOccasion, SimulatedPrices, SimulatedScenario, SimulatedTokens,
-    SimulatedWay, SimulationReport,
+    SimulatedCache, SimulatedModel, SimulatedOccasion, SimulatedPrices, SimulatedScenario, SimulatedStrategy,
+    SimulatedTokens, SimulationReport,
 };
 
 /// The maximum number of points in a curve.
-const POINTS: usize = 50;
+const MAX_CURVE_POINTS: usize = 50;
 
 /// The parameters of a simulation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wish {
+pub struct SimulationParams {
     /// The number of user messages.
     pub turns: usize,
     /// The tokens of each message.
@@ -66,13 +67,13 @@ pub struct Wish {
     pub models: Vec<String>,
 }
 
-impl Wish {
+impl SimulationParams {
     /// A hundred turns with this pause.
     ///
     /// ```
-    /// use foreword_agent::reports::simulation::Wish;
-    /// assert_eq!(Wish::paused("90s").unwrap().turns, 100);
-    /// assert!(Wish::paused("soon").is_err());
+    /// use foreword_agent::reports::simulation::SimulationParams;
+    /// assert_eq!(SimulationParams::paused("90s").unwrap().turns, 100);
+    /// assert!(SimulationParams::paused("soon").is_err());
     /// ```
     ///
     /// # Errors
@@ -97,12 +98,12 @@ impl Wish {
 
 /// Why the cost cannot be estimated.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum NoBill {
+pub enum SimulationError {
     /// The prompt cannot be built.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
     /// A model's price is unknown.
-    #[error("the prices of `{name}` are not known, so its bill can't be worked out")]
+    #[error("no prices are known for `{name}`, so its cost can't be estimated")]
     NoPrice {
         /// The model.
         name: String,
@@ -115,7 +116,7 @@ pub enum NoBill {
         /// The reason.
         error: BadScenario,
         /// How it was sent.
-        way: SendStrategy,
+        strategy: SendStrategy,
         /// With which model.
         model: String,
     },
@@ -125,9 +126,9 @@ pub enum NoBill {
 #[derive(Debug)]
 pub struct Simulation {
     /// The parameters.
-    pub wish: Wish,
+    pub params: SimulationParams,
     /// The estimates.
-    pub bills: Vec<Compared>,
+    pub comparisons: Vec<Compared>,
     /// The assumptions, as sentences.
     pub assumed: Vec<String>,
 }
@@ -142,100 +143,106 @@ pub struct Compared {
     pub scenario: Scenario,
     /// The prompt.
     pub built: Arc<Built>,
-    /// Each way, what its system prompt weighs, and its bill.
-    pub ways: Vec<(SendStrategy, usize, Simulated)>,
+    /// Each strategy with the tokens of its system prompt and its cost.
+    pub strategies: Vec<(SendStrategy, usize, Simulated)>,
     sizes: Sizes,
     /// How many layers come from editable files.
     files: usize,
 }
 
 impl Simulation {
-    /// Simulates `wish` with the prompt of `request`. Blocking; the time is proportional to the number of turns.
+    /// Simulates `params` with the prompt of `request`. Blocking; the time is proportional to the number of turns.
     ///
     /// # Errors
     /// If the prompt cannot be built, a price is unknown, or the scenario is impossible for the model.
-    pub fn run(workspace: &Workspace, request: &Request, wish: Wish) -> Result<Self, NoBill> {
+    pub fn run(
+        workspace: &Workspace,
+        request: &Request,
+        params: SimulationParams,
+    ) -> Result<Self, SimulationError> {
         let config = workspace.snapshot().of_agent(request.speaker.agent.as_deref())?.config.clone();
-        let chosen = scenario::models(&wish.models, &config)?;
-        let mut bills = Vec::new();
+        let chosen = scenario::models(&params.models, &config)?;
+        let mut comparisons = Vec::new();
         for facts in &chosen.models {
-            bills.push(Compared::of(&wish, workspace, request, &config, facts)?);
+            comparisons.push(Compared::of(&params, workspace, request, &config, facts)?);
         }
-        let assumed = chosen.why.into_iter().chain(assumptions::lines(&wish, &bills)).collect();
-        Ok(Self { wish, bills, assumed })
+        let assumed = chosen.why.into_iter().chain(assumptions::lines(&params, &comparisons)).collect();
+        Ok(Self { params, comparisons, assumed })
     }
 }
 
 impl Compared {
     fn of(
-        wish: &Wish,
+        params: &SimulationParams,
         workspace: &Workspace,
         request: &Request,
         config: &Config,
         facts: &ModelFacts,
-    ) -> Result<Self, NoBill> {
+    ) -> Result<Self, SimulationError> {
         let request = Request {
             speaker: Speaker { model: Some(facts.id.as_str().into()), ..request.speaker.clone() },
             ..request.clone()
         };
         let built = workspace.build(&request)?;
         let sizes = measure::measure(workspace, &request, &built)?;
-        let scenario = scenario(wish, config, facts, &sizes);
-        let rules = CacheModel::of(facts, wish.idle);
-        let ttl = wish.ttl.unwrap_or(config.cache_ttl);
+        let scenario = scenario(params, config, facts, &sizes);
+        let rules = CacheModel::of(facts, params.idle);
+        let ttl = params.ttl.unwrap_or(config.cache_ttl);
         let measured = sizes.measured(&built);
-        let (mut ways, mut files) = (Vec::new(), 0);
-        for way in SendStrategy::ALL {
-            let layout = measured.layout(way);
-            let simulated = simulate(&layout, &scenario, SimulatedProvider { facts, rules, ttl })
-                .map_err(|error| NoBill::Scenario { error, way, model: facts.id.to_string() })?;
+        let (mut strategies, mut files) = (Vec::new(), 0);
+        for strategy in SendStrategy::ALL {
+            let layout = measured.layout(strategy);
+            let simulated =
+                simulate(&layout, &scenario, SimulatedProvider { facts, rules, ttl }).map_err(|error| {
+                    SimulationError::Scenario { error, strategy, model: facts.id.to_string() }
+                })?;
             files = layout.files;
-            ways.push((way, layout.head_tokens(), simulated));
+            strategies.push((strategy, layout.head_tokens(), simulated));
         }
-        Ok(Self { facts: facts.clone(), rules, scenario, built, ways, sizes, files })
+        Ok(Self { facts: facts.clone(), rules, scenario, built, strategies, sizes, files })
     }
 
     /// The estimate that the others are compared with.
     #[must_use]
     pub fn frozen(&self) -> Option<&Simulated> {
-        self.ways.first().map(|(_, _, simulated)| simulated)
+        self.strategies.first().map(|(_, _, simulated)| simulated)
     }
 
     /// The cost of the turns in dollars, averaged in sections; empty if it is unknown.
     #[must_use]
     pub fn curve(simulated: &Simulated) -> Vec<f64> {
         let costs: Option<Vec<f64>> =
-            simulated.bill.turns.iter().map(|cost| Some(cost.known()?.dollars())).collect();
+            simulated.costs.turns.iter().map(|cost| Some(cost.known()?.dollars())).collect();
         in_stretches(&costs.unwrap_or_default())
     }
 
     /// The average cost of a turn.
     #[must_use]
-    pub fn per_turn(bill: &Bill) -> Price {
-        let turns = bill.turns.len().max(1) as u64;
-        bill.cost.known().map(|cost| Money::from_picodollars(cost.picodollars() / turns)).into()
+    pub fn per_turn(costs: &ConversationCost) -> Price {
+        let turns = costs.turns.len().max(1) as u64;
+        costs.cost.known().map(|cost| Money::from_picodollars(cost.picodollars() / turns)).into()
     }
 }
 
-/// The means of `values` in at most [`POINTS`] sections of equal length.
+/// The means of `values` in at most [`MAX_CURVE_POINTS`] sections of equal length.
 fn in_stretches(values: &[f64]) -> Vec<f64> {
-    let length = values.len().div_ceil(POINTS).max(1);
+    let length = values.len().div_ceil(MAX_CURVE_POINTS).max(1);
     #[expect(clippy::cast_precision_loss, reason = "a stretch is far shorter than 2^53")]
     let mean = |stretch: &[f64]| stretch.iter().sum::<f64>() / stretch.len() as f64;
     values.chunks(length).map(mean).collect()
 }
 
-fn scenario(wish: &Wish, config: &Config, facts: &ModelFacts, sizes: &Sizes) -> Scenario {
+fn scenario(params: &SimulationParams, config: &Config, facts: &ModelFacts, sizes: &Sizes) -> Scenario {
     let times = |every: Option<u32>| every.and_then(|every| usize::try_from(every).ok());
     let asked = builtin::text("compaction").unwrap_or_default();
     Scenario {
-        turns: wish.turns,
-        message: wish.message_tokens,
-        answer: wish.answer_tokens,
-        tool_rounds: wish.tool_rounds.unwrap_or(usize::from(sizes.tools > 0)),
-        tool_result: wish.tool_tokens,
-        pauses: wish.pause.clone().with_a_night_every(times(wish.night_every)),
-        edit_every: times(wish.edit_every),
+        turns: params.turns,
+        message: params.message_tokens,
+        answer: params.answer_tokens,
+        tool_rounds: params.tool_rounds.unwrap_or(usize::from(sizes.tools > 0)),
+        tool_result: params.tool_tokens,
+        pauses: params.pause.clone().with_a_night_every(times(params.night_every)),
+        edit_every: times(params.edit_every),
         compact_above: config.compaction.limit(CompactionTrigger::TurnEnded, facts.context_window),
         summary_asked: facts.tokenizer.get().count(asked),
         ..Scenario::default()
@@ -243,7 +250,7 @@ fn scenario(wish: &Wish, config: &Config, facts: &ModelFacts, sizes: &Sizes) -> 
 }
 
 impl Agent {
-    /// Simulates `wish` with the prompt of `request` and the stored texts, on a blocking thread.
+    /// Simulates `params` with the prompt of `request` and the stored texts, on a blocking thread.
     ///
     /// # Errors
     /// If the agent does not exist, or the stored texts cannot be read; the inner error if the cost cannot be
@@ -251,15 +258,15 @@ impl Agent {
     pub async fn simulate(
         &self,
         request: Request,
-        wish: Wish,
-    ) -> Result<Result<Simulation, NoBill>, AgentError> {
+        params: SimulationParams,
+    ) -> Result<Result<Simulation, SimulationError>, AgentError> {
         let shared = self.shared();
         let view = shared.workspace.snapshot().of_agent(request.speaker.agent.as_deref())?;
         let request = Request { stored: stored_texts(shared, &view.config).await?, ..request };
-        let (alone, workspace) = (shared.weighing().await?, Arc::clone(&shared.workspace));
+        let (alone, workspace) = (shared.acquire_estimate_permit().await?, Arc::clone(&shared.workspace));
         let working = tokio::task::spawn_blocking(move || {
             let _alone = alone;
-            Simulation::run(&workspace, &request, wish)
+            Simulation::run(&workspace, &request, params)
         });
         working.await.map_err(|_| AgentError::Closed)
     }

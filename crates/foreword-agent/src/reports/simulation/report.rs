@@ -65,7 +65,7 @@ pub struct SimulatedModel {
     /// The tokens of the tool definitions.
     pub tools_tokens: usize,
     /// The estimates, one per sending strategy.
-    pub ways: Vec<SimulatedWay>,
+    pub strategies: Vec<SimulatedStrategy>,
 }
 
 /// The source of prices.
@@ -79,23 +79,23 @@ pub struct SimulatedPrices {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SimulatedCache {
     /// Which prefixes it finds again: `at_marks`, `at_marks_and_the_end`, `at_the_end`, `longest_prefix` or `nothing`.
-    pub finds: &'static str,
+    pub lookup: &'static str,
     /// The minimum cacheable size, in tokens.
     pub minimum_tokens: usize,
     /// The cache lifetime after the last use, in seconds.
-    pub kept_seconds: u64,
+    pub ttl_seconds: u64,
     /// The lifetime if one hour is requested.
-    pub kept_seconds_1h: u64,
+    pub ttl_seconds_1h: u64,
 }
 
 /// The estimate for one sending strategy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SimulatedWay {
-    /// Which.
-    pub way: SendStrategy,
-    /// What was marked.
-    pub marks: BreakpointPlacement,
-    /// What its system prompt weighs.
+pub struct SimulatedStrategy {
+    /// How the conversation is sent.
+    pub strategy: SendStrategy,
+    /// Where breakpoints were set.
+    pub breakpoints: BreakpointPlacement,
+    /// Tokens of the system prompt.
     pub system_tokens: usize,
     /// The total tokens.
     pub tokens: SimulatedTokens,
@@ -106,7 +106,7 @@ pub struct SimulatedWay {
     pub cost_per_turn: Price,
     /// The cost relative to the first strategy.
     pub ratio: Option<f64>,
-    /// Where the money went.
+    /// The parts of the cost.
     pub parts: CostParts,
     /// How many calls.
     pub calls: usize,
@@ -137,7 +137,7 @@ impl Simulation {
     /// The report for programs.
     #[must_use]
     pub fn report(&self) -> SimulationReport {
-        let first = self.bills.first();
+        let first = self.comparisons.first();
         let occasion = first.map(|compared| {
             let occasion = &compared.built.occasion;
             SimulatedOccasion {
@@ -151,7 +151,7 @@ impl Simulation {
             occasion,
             blueprint: first.map(|compared| compared.built.prompt.facts.blueprint.to_string()),
             scenario: first.map(|compared| self.scenario(compared)),
-            models: self.bills.iter().map(model).collect(),
+            models: self.comparisons.iter().map(model).collect(),
             assumptions: self.assumed.clone(),
         }
     }
@@ -165,33 +165,35 @@ impl Simulation {
             tool_rounds: scenario.tool_rounds,
             tool_call_tokens: scenario.tool_call,
             tool_result_tokens: scenario.tool_result,
-            pause: self.wish.pause_text.clone(),
-            night_every: self.wish.night_every,
-            edit_every: self.wish.edit_every,
+            pause: self.params.pause_text.clone(),
+            night_every: self.params.night_every,
+            edit_every: self.params.edit_every,
         }
     }
 }
 
 fn model(compared: &Compared) -> SimulatedModel {
     let Compared { facts, rules, scenario, sizes, .. } = compared;
-    let ways = compared.ways.iter();
+    let strategies = compared.strategies.iter();
     SimulatedModel {
         model: facts.id.to_string(),
         prices: SimulatedPrices { source: facts.source.clone(), date: facts.date.clone() },
         counter: facts.tokenizer.to_string(),
         cache: SimulatedCache {
-            finds: finds(rules.finding),
+            lookup: lookup(rules.finding),
             minimum_tokens: rules.minimum,
-            kept_seconds: rules.kept,
-            kept_seconds_1h: rules.kept_for_an_hour,
+            ttl_seconds: rules.kept,
+            ttl_seconds_1h: rules.kept_for_an_hour,
         },
         compacted_above_tokens: scenario.compact_above,
         tools_tokens: sizes.tools,
-        ways: ways.map(|(way, head, simulated)| simulated_way(compared, *way, *head, simulated)).collect(),
+        strategies: strategies
+            .map(|(strategy, head, simulated)| simulated_strategy(compared, *strategy, *head, simulated))
+            .collect(),
     }
 }
 
-fn finds(finding: CacheLookup) -> &'static str {
+fn lookup(finding: CacheLookup) -> &'static str {
     match finding {
         CacheLookup::AtMarks { .. } => "at_marks",
         CacheLookup::AtMarksAndTheEnd { .. } => "at_marks_and_the_end",
@@ -201,11 +203,16 @@ fn finds(finding: CacheLookup) -> &'static str {
     }
 }
 
-fn simulated_way(compared: &Compared, way: SendStrategy, head: usize, simulated: &Simulated) -> SimulatedWay {
-    let (bill, usage) = (&simulated.bill, &simulated.bill.usage);
-    SimulatedWay {
-        way,
-        marks: simulated.marking,
+fn simulated_strategy(
+    compared: &Compared,
+    strategy: SendStrategy,
+    head: usize,
+    simulated: &Simulated,
+) -> SimulatedStrategy {
+    let (costs, usage) = (&simulated.costs, &simulated.costs.usage);
+    SimulatedStrategy {
+        strategy,
+        breakpoints: simulated.marking,
         system_tokens: head,
         tokens: SimulatedTokens {
             input: usage.input,
@@ -214,14 +221,14 @@ fn simulated_way(compared: &Compared, way: SendStrategy, head: usize, simulated:
             read: usage.cache_read,
             output: usage.output,
         },
-        hit_rate: bill.hit_rate(),
-        cost: bill.cost,
-        cost_per_turn: Compared::per_turn(bill),
-        ratio: compared.frozen().and_then(|frozen| bill.times(&frozen.bill)),
-        parts: bill.parts,
-        calls: bill.calls,
-        summaries: bill.summaries,
-        prompts: bill.prompts,
+        hit_rate: costs.hit_rate(),
+        cost: costs.cost,
+        cost_per_turn: Compared::per_turn(costs),
+        ratio: compared.frozen().and_then(|frozen| costs.times(&frozen.costs)),
+        parts: costs.parts,
+        calls: costs.calls,
+        summaries: costs.summaries,
+        prompts: costs.prompts,
         cost_curve: Compared::curve(simulated),
     }
 }

@@ -8,7 +8,7 @@ use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::untrusted::single_line;
 use foreword_workspace::config::Config;
 
-use super::NoBill;
+use super::SimulationError;
 
 /// The models, and the reason for a default selection.
 pub(super) struct Chosen<'a> {
@@ -16,7 +16,7 @@ pub(super) struct Chosen<'a> {
     pub(super) why: Option<String>,
 }
 
-pub(super) fn models<'a>(named: &[String], config: &'a Config) -> Result<Chosen<'a>, NoBill> {
+pub(super) fn models<'a>(named: &[String], config: &'a Config) -> Result<Chosen<'a>, SimulationError> {
     let catalog = &config.models;
     if !named.is_empty() {
         let models = named.iter().map(|name| priced(name, catalog)).collect::<Result<_, _>>()?;
@@ -43,14 +43,14 @@ pub(super) fn models<'a>(named: &[String], config: &'a Config) -> Result<Chosen<
     Ok(Chosen { models: models.into_iter().map(Cow::Borrowed).collect(), why: Some(why) })
 }
 
-fn priced<'a>(name: &str, catalog: &'a ModelCatalog) -> Result<Cow<'a, ModelFacts>, NoBill> {
+fn priced<'a>(name: &str, catalog: &'a ModelCatalog) -> Result<Cow<'a, ModelFacts>, SimulationError> {
     catalog.resolve(name).filter(|facts| facts.prices.is_some()).ok_or_else(|| no_price(name, catalog))
 }
 
-fn no_price(name: &str, catalog: &ModelCatalog) -> NoBill {
+fn no_price(name: &str, catalog: &ModelCatalog) -> SimulationError {
     let near = did_you_mean(name, catalog.iter().map(|facts| facts.id.as_str()));
     let near = near.filter(|near| *near != name).map(str::to_owned);
-    NoBill::NoPrice { name: single_line(name, 80), near }
+    SimulationError::NoPrice { name: single_line(name, 80), near }
 }
 
 /// The first Anthropic model of the table, and the OpenAI model with the nearest price.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use foreword_core::allowance::{Account, Allowance, BudgetVerdict, Spender, SpentBy};
+use foreword_core::budget_rule::{Account, BudgetRule, BudgetVerdict, Spender, SpentBy};
 use foreword_core::cost_sum::CostSum;
 use foreword_core::event::{EventType, StoredEvent};
 use foreword_core::memory_store::MemoryStore;
@@ -18,7 +18,7 @@ use foreword_workspace::config::mcp::{McpServer, McpTransport};
 use jiff::Zoned;
 use serde::Serialize;
 
-use super::{LATELY, MAX_RECORDS, NAME_CHARS};
+use super::{MAX_RECORDS, NAME_CHARS, RECENT_WINDOW};
 use crate::reports::viewer::Viewer;
 use crate::spending::of_account;
 use crate::tools::event_line::moment;
@@ -28,11 +28,11 @@ const ACCOUNTS: usize = 5;
 
 /// Spending, next firings and dependencies.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Standing {
+pub struct OperationalStatus {
     /// Today's spending, in the machine's time zone.
     pub cost_today: CostSum,
     /// The budgets and their spending.
-    pub budgets: Vec<BudgetStanding>,
+    pub budgets: Vec<BudgetUsage>,
     /// The number of events of the last 24 hours that could not be stored.
     pub events_lost: u64,
     /// The MCP servers.
@@ -45,7 +45,7 @@ pub struct Standing {
 
 /// The status of a budget.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct BudgetStanding {
+pub struct BudgetUsage {
     /// The budget's description.
     pub budget: String,
     pub account: Account,
@@ -56,7 +56,7 @@ pub struct BudgetStanding {
     /// `fine`, `warn` or `stop`.
     pub state: &'static str,
     /// The start of the next period.
-    pub begins_anew: Timestamp,
+    pub resets_at: Timestamp,
     /// Calls in this period that are not counted, because their price is unknown.
     pub unpriced_calls: u64,
 }
@@ -66,9 +66,9 @@ pub struct BudgetStanding {
 pub struct ToolServer {
     pub name: String,
     /// `program` or `address`.
-    pub reached_by: &'static str,
+    pub transport: &'static str,
     /// Its last reported state, if there is one.
-    pub last_told: Option<String>,
+    pub last_status: Option<String>,
 }
 
 /// The next firing of a schedule.
@@ -79,7 +79,7 @@ pub struct NextFiring {
     pub at: Timestamp,
 }
 
-impl Standing {
+impl OperationalStatus {
     pub(super) async fn visible_to(viewer: &Viewer, config: &Config) -> Result<Self, StoreError> {
         let store = &viewer.store;
         let now = jiff::Timestamp::from(viewer.now).to_zoned(viewer.zone.clone());
@@ -105,35 +105,35 @@ impl Standing {
     }
 
     /// The configured part, when nothing was ever stored.
-    pub(super) fn before_anything() -> Self {
+    pub(super) fn empty() -> Self {
         Self::default()
     }
 }
 
-async fn budgets(viewer: &Viewer, config: &Config, now: &Zoned) -> Result<Vec<BudgetStanding>, StoreError> {
+async fn budgets(viewer: &Viewer, config: &Config, now: &Zoned) -> Result<Vec<BudgetUsage>, StoreError> {
     let mut out = Vec::new();
-    for allowance in &config.budgets {
-        let since = Some(allowance.budget.per().began(now).timestamp().into());
+    for budget_rule in &config.budgets {
+        let since = Some(budget_rule.budget.per().began(now).timestamp().into());
         let mut accounts: Vec<(Account, CostSum)> = Vec::new();
-        for account in accounts_of(viewer, allowance, since).await? {
+        for account in accounts_of(viewer, budget_rule, since).await? {
             let sum = viewer.store.cost(CostFilter { since, ..of_account(&account) }).await?;
             accounts.push((account, sum));
         }
         accounts.sort_by(|(_, one), (_, other)| other.usd.total_cmp(&one.usd));
         accounts.truncate(ACCOUNTS);
         out.extend(accounts.into_iter().map(|(account, sum)| {
-            let state = match allowance.judge(&account, sum.cost(), Price::Unknown, now) {
+            let state = match budget_rule.check(&account, sum.cost(), Price::Unknown, now) {
                 BudgetVerdict::Fine => "fine",
                 BudgetVerdict::Warn(_) => "warn",
                 BudgetVerdict::Stop(_) => "stop",
             };
-            BudgetStanding {
-                budget: allowance.to_string(),
+            BudgetUsage {
+                budget: budget_rule.to_string(),
                 account,
                 spent_usd: sum.cost(),
-                amount_usd: allowance.budget.amount(),
+                amount_usd: budget_rule.budget.amount(),
                 state,
-                begins_anew: allowance.budget.per().next(now).timestamp().into(),
+                resets_at: budget_rule.budget.per().next(now).timestamp().into(),
                 unpriced_calls: sum.unpriced,
             }
         }));
@@ -141,14 +141,14 @@ async fn budgets(viewer: &Viewer, config: &Config, now: &Zoned) -> Result<Vec<Bu
     Ok(out)
 }
 
-/// The accounts of an allowance with spending; its only account, if it has just one.
+/// The accounts of a budget rule with spending; its only account, if it has just one.
 async fn accounts_of(
     viewer: &Viewer,
-    allowance: &Allowance,
+    budget_rule: &BudgetRule,
     since: Option<Timestamp>,
 ) -> Result<Vec<Account>, StoreError> {
-    let user = allowance.user.as_deref();
-    let by = match allowance.of {
+    let user = budget_rule.user.as_deref();
+    let by = match budget_rule.of {
         SpentBy::All => None,
         SpentBy::User if user.is_some() => None,
         SpentBy::User => Some(CostBy::User),
@@ -157,14 +157,14 @@ async fn accounts_of(
     };
     let Some(by) = by else {
         let payer = Spender { user, session: "", agent: "" };
-        return Ok(allowance.account(&payer).into_iter().collect());
+        return Ok(budget_rule.account(&payer).into_iter().collect());
     };
     let filter = CostFilter { since, user: user.map(str::to_owned), ..CostFilter::default() };
     let spenders = viewer.store.cost_by(by, filter).await?;
     let payer = |name: Option<&str>| {
         let named = name.unwrap_or_default();
         let user = if by == CostBy::User { name } else { user };
-        allowance.account(&Spender { user, session: named, agent: named })
+        budget_rule.account(&Spender { user, session: named, agent: named })
     };
     Ok(spenders.iter().filter_map(|(name, _)| payer(name.as_deref())).collect())
 }
@@ -172,7 +172,7 @@ async fn accounts_of(
 async fn events_lost(viewer: &Viewer) -> Result<u64, StoreError> {
     let lost = EventFilter {
         event_type: Some(EventType::EventsLost),
-        since: Some(viewer.now.minus(LATELY)),
+        since: Some(viewer.now.minus(RECENT_WINDOW)),
         ..EventFilter::default()
     };
     let events = viewer.store.events(&lost, &EventPage::newest(u64::from(MAX_RECORDS))).await?;
@@ -196,16 +196,16 @@ async fn tool_servers(viewer: &Viewer, config: &Config) -> Result<Vec<ToolServer
     };
     let server = |(name, server): (&Arc<str>, &McpServer)| ToolServer {
         name: name.to_string(),
-        reached_by: match server.transport {
+        transport: match server.transport {
             McpTransport::Stdio(_) => "program",
             McpTransport::Http(_) => "address",
         },
-        last_told: last(name),
+        last_status: last(name),
     };
     Ok(config.mcp.iter().map(server).collect())
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for OperationalStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\nspent today: {}", self.cost_today.cost())?;
         if self.cost_today.unpriced > 0 {
@@ -219,7 +219,7 @@ impl fmt::Display for Standing {
             write!(f, "\nevents lost in the last 24 hours: {}", self.events_lost)?;
         }
         for server in &self.tool_servers {
-            let last = server.last_told.as_deref().unwrap_or("not started yet");
+            let last = server.last_status.as_deref().unwrap_or("not started yet");
             write!(f, "\nserver of tools {}: {last}", single_line(&server.name, NAME_CHARS))?;
         }
         for firing in &self.next_firings {
@@ -234,7 +234,7 @@ impl fmt::Display for Standing {
     }
 }
 
-impl fmt::Display for BudgetStanding {
+impl fmt::Display for BudgetUsage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { budget, spent_usd, .. } = self;
         write!(f, "budget of {budget}: {spent_usd} spent")?;
@@ -242,7 +242,7 @@ impl fmt::Display for BudgetStanding {
             write!(f, " by {}", single_line(&self.account.to_string(), NAME_CHARS))?;
         }
         match self.state {
-            "stop" => write!(f, ", used up until {}", moment(self.begins_anew))?,
+            "stop" => write!(f, ", used up until {}", moment(self.resets_at))?,
             "warn" => f.write_str(", most of it")?,
             _ => {}
         }

@@ -1,5 +1,5 @@
 //! Blocks commands by pattern. This prevents accidents, such as a clean-up in the wrong folder. It is not a security
-//! boundary; trust, confinement and the owner's confirmation are.
+//! boundary; trust, the sandbox and the owner's confirmation are.
 
 use super::command_line::{base_name, simple_commands};
 

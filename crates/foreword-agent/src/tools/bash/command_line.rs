@@ -2,7 +2,7 @@
 //! detect accidents; deliberate obfuscation is not detected.
 
 /// The maximum nesting depth of commands.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// Programs that run the command after them.
 const WRAPPERS: [&str; 22] = [
     "sudo", "doas", "env", "nohup", "time", "nice", "ionice", "command", "exec", "builtin", "setsid",
@@ -20,7 +20,7 @@ pub(super) fn simple_commands(line: &str) -> Vec<Vec<String>> {
 }
 
 fn collect(line: &str, depth: usize, found: &mut Vec<Vec<String>>) {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return;
     }
     for words in split(line) {

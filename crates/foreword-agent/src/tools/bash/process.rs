@@ -19,11 +19,11 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::captured::Captured;
-use super::confinement::{self, Confinement};
 use super::group::{Group, MARK};
+use super::sandbox::{self, Sandbox};
 
 /// How long to wait for output after the shell has exited: background processes may hold the pipe open.
-const LAST_WORDS: Duration = Duration::from_millis(250);
+const OUTPUT_DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// A command with its directory and limits.
 pub(super) struct Job {
@@ -32,7 +32,7 @@ pub(super) struct Job {
     pub(super) environment: Vec<(String, String)>,
     /// Marks the processes of this call.
     pub(super) mark: String,
-    pub(super) confinement: Option<Confinement>,
+    pub(super) sandbox: Option<Sandbox>,
     pub(super) timeout: Duration,
     pub(super) grace: Duration,
     pub(super) max_output_bytes: usize,
@@ -90,11 +90,11 @@ async fn start(job: &Job) -> io::Result<Running> {
         .stderr(writer)
         .process_group(0)
         .kill_on_drop(true);
-    let child = match &job.confinement {
+    let child = match &job.sandbox {
         None => command.spawn()?,
-        Some(confinement) => confinement::spawn(command, confinement.clone()).await?,
+        Some(sandbox) => sandbox::spawn(command, sandbox.clone()).await?,
     };
-    let group = Group::of(&child, job.mark.clone(), job.confinement.is_some());
+    let group = Group::of(&child, job.mark.clone(), job.sandbox.is_some());
     let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
     Ok(Running { group, child, output })
 }
@@ -144,7 +144,7 @@ impl Running {
 
     /// Terminates the remaining processes of the group after the shell has exited.
     async fn end_what_is_left(&mut self, output: &mut Captured, grace: Duration) {
-        let silent = self.until_silent(output, Instant::now() + LAST_WORDS).await;
+        let silent = self.until_silent(output, Instant::now() + OUTPUT_DRAIN_TIMEOUT).await;
         if !silent || self.group.has_members() {
             self.group.signal(Signal::TERM);
             let deadline = Instant::now() + grace;
@@ -169,6 +169,6 @@ impl Running {
         self.group.kill();
         // Reaps the process; its status is irrelevant.
         let _status = self.child.wait().await;
-        self.until_silent(output, Instant::now() + LAST_WORDS).await;
+        self.until_silent(output, Instant::now() + OUTPUT_DRAIN_TIMEOUT).await;
     }
 }

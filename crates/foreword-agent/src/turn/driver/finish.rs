@@ -10,7 +10,7 @@ use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_store::health::StoreFault;
-use foreword_store::turns::{Begun, FinishTurn, TurnLease};
+use foreword_store::turns::{FinishTurn, StartedTurn, TurnLease};
 use serde_json::json;
 
 use super::Driver;
@@ -78,7 +78,7 @@ fn answer(reply: &[NewMessage]) -> Option<(MessageId, usize)> {
 pub(super) async fn fail_start(
     shared: &Shared,
     scope: &TurnScope,
-    begun: &Begun,
+    begun: &StartedTurn,
     feed: &Feed,
     error: AgentError,
 ) -> Result<(), AgentError> {

@@ -13,7 +13,7 @@ use foreword_core::message::Usage;
 use foreword_core::money::{Money, Price};
 use foreword_core::turn::{CallModel, Input, Permit, Step, Turn, Wait};
 use foreword_core::turn_journal::JournalStep as Recorded;
-use foreword_store::turns::{Begun, TakenOver};
+use foreword_store::turns::{StartedTurn, TakenOver};
 use foreword_workspace::speaker::Speaker;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -70,7 +70,7 @@ impl Driver {
     /// Begins a turn. `None` if it has already failed because its prompt could not be built.
     pub(crate) async fn begin(
         shared: &Arc<Shared>,
-        begun: Begun,
+        begun: StartedTurn,
         scope: TurnScope,
         ahead: ReadAhead,
         feed: &Feed,
@@ -108,7 +108,7 @@ impl Driver {
         let id = taken.turn.id.clone();
         let next_step = taken.journal.next_number();
         // The settings are read again.
-        let begun = Begun { hold: taken.hold, messages: Vec::new(), next_step, settings_version: 0 };
+        let begun = StartedTurn { hold: taken.hold, messages: Vec::new(), next_step, settings_version: 0 };
         let mut prepared = match prepare(shared, &scope, Some(&id), None).await {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -255,7 +255,7 @@ impl Driver {
         self.journal.record(started, None, now).await?;
         let arguments = Value::Object(permit.arguments().clone());
         self.feed.publish(Progress::ToolCall { call, tool: name, arguments });
-        let future = match self.shared.tool_at_hand(permit.tool()).await {
+        let future = match self.shared.find_tool(permit.tool()).await {
             Some(tool) => tool.run(permit.arguments().clone(), self.tool_call(&permit)),
             // The permit is from another process before a crash, or the tool was removed during the turn.
             None => Box::pin(std::future::ready(ToolOutput::failed("not run: this tool is gone"))),

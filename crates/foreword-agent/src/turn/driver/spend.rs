@@ -1,6 +1,6 @@
 //! Checks the budgets before each model call, and counts its cost afterwards.
 
-use foreword_core::allowance::BudgetNotice;
+use foreword_core::budget_rule::BudgetNotice;
 use foreword_core::event::{Event, EventType, Level};
 use foreword_core::failure::Failure;
 use foreword_core::model::ModelRequest;

@@ -5,7 +5,7 @@ use foreword_core::id::MessageId;
 use foreword_core::message::{ContentBlock, Message, Provenance};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::{Journal, JournalStep};
-use foreword_store::turns::Begun;
+use foreword_store::turns::StartedTurn;
 
 use super::Driver;
 use crate::error::AgentError;
@@ -79,7 +79,7 @@ pub(super) fn accepted(journal: &Journal) -> Vec<MessageId> {
 /// The drafts of a turn that sends `sent`.
 pub(super) fn drafts(
     scope: &TurnScope,
-    begun: &Begun,
+    begun: &StartedTurn,
     prepared: &Prepared,
     sent: Vec<ContentBlock>,
 ) -> Drafts {

@@ -12,7 +12,7 @@ use crate::fixture::{Fixture, alice, in_group, on};
 const SAID: [&str; 2] = ["What did they say?", "And now?"];
 
 /// Everybody says every text in a conversation of its own; then the owner speaks there, and compacts it.
-async fn everybody_says_everything(dialect: WireDialect, ways: &[(char, TurnOrigin)]) {
+async fn send_corpus_as_every_speaker(dialect: WireDialect, ways: &[(char, TurnOrigin)]) {
     let fixture = Fixture::with(Reply::text("Well."), dialect, "").await;
     for (way, occasion) in ways {
         for hostile in texts(*way) {
@@ -47,11 +47,11 @@ async fn user_text_is_quoted_and_never_frozen() {
         ('c', in_group("signal:bob")),
         ('d', on("signal:bob")),
     ];
-    everybody_says_everything(WireDialect::Anthropic, &ways).await;
+    send_corpus_as_every_speaker(WireDialect::Anthropic, &ways).await;
 }
 
 #[tokio::test]
 async fn user_text_is_quoted_in_the_openai_dialect() {
     let ways = [('a', in_group("signal:mallory")), ('b', on("signal:mallory"))];
-    everybody_says_everything(WireDialect::OpenAi, &ways).await;
+    send_corpus_as_every_speaker(WireDialect::OpenAi, &ways).await;
 }

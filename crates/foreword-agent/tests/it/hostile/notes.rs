@@ -24,8 +24,8 @@ async fn kept_and_found(writer: TurnOrigin, store: &str, first: impl Fn(&Hostile
         let there = format!("w-{}", hostile.canary);
         let (seen, _) = turn(&fixture, &there, writer.clone(), SAID[0], answers).await;
         let Some((_, result, false)) = seen.results().pop() else { continue };
-        assert!(result.contains("kept as words from outside"), "{}: {result}", hostile.name);
-        let path = result.strip_prefix("Kept as ").unwrap().split(". ").next().unwrap().to_owned();
+        assert!(result.contains("marked as text from outside"), "{}: {result}", hostile.name);
+        let path = result.strip_prefix("Stored as ").unwrap().split(". ").next().unwrap().to_owned();
         kept += 1;
         let found = vec![
             ("memory_search", json!({ "query": hostile.canary })),

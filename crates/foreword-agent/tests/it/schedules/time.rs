@@ -26,7 +26,7 @@ async fn away(schedule: &str) -> Stage {
 }
 
 #[tokio::test]
-async fn missed_firings_are_made_up_once() {
+async fn missed_firings_catch_up_once() {
     let stage = away(HOURLY).await;
     let scheduler = stage.scheduler();
     stage.ended("hourly", 1).await;

@@ -152,7 +152,7 @@ fn diagnosis_json_has_stable_names() {
             "provider_reason": "tools_changed",
             "also": [],
             "unknown": [
-                "whether words beside it changed too: the place is known to 64 bytes only",
+                "whether adjacent text changed too: the position is exact to 64 bytes",
                 "why the provider says `tools_changed`: the shapes say otherwise",
             ],
             "assumed": [],
@@ -170,7 +170,7 @@ fn diagnosis_text_has_cause_and_advice() {
     );
     assert_eq!(
         said(case("", agent(), agent().next()).not_seen()),
-        "0 tokens read; the cause is not known; keep shapes and cache numbers, so that the next miss can be explained"
+        "0 tokens read; the cause is not known; keep request shapes and usage, so that the next miss can be explained"
     );
     let mut swapped = agent().next();
     swapped.tools.swap(0, 1);

@@ -57,14 +57,14 @@ fn short() -> Scenario {
     }
 }
 
-fn bill(way: SendStrategy, scenario: &Scenario, model: &str) -> Bill {
-    simulate(&layout(way), scenario, provider(model, CacheTtl::FiveMinutes)).unwrap().bill
+fn costs(way: SendStrategy, scenario: &Scenario, model: &str) -> ConversationCost {
+    simulate(&layout(way), scenario, provider(model, CacheTtl::FiveMinutes)).unwrap().costs
 }
 
 /// The cost of a conversation, in millionths of a dollar.
 fn check(model: &str, scenario: &Scenario, expected: [(SendStrategy, f64); 3]) {
     for (way, millionths) in expected {
-        let cost = bill(way, scenario, model).cost.known().unwrap();
+        let cost = costs(way, scenario, model).cost.known().unwrap();
         assert_eq!(cost.picodollars() as f64 / 1e6, millionths, "{model} {way:?}");
     }
 }
@@ -130,7 +130,7 @@ fn expired_cache_is_written_again() {
     // 2,650, 3,000 and 3,350 written × 1.25 = 11,250; answers 3,000.
     let cost = |ttl| {
         let simulated = simulate(&layout(Freeze), &slow, provider("a/marked", ttl)).unwrap();
-        simulated.bill.cost.known().unwrap().picodollars() as f64 / 1e6
+        simulated.costs.cost.known().unwrap().picodollars() as f64 / 1e6
     };
     assert_eq!(cost(CacheTtl::FiveMinutes), 14_250.0);
     // The first 2,000 for an hour: 2,000 × 2 + 650 × 1.25; then 2,000 × 0.1 + 1,000 × 1.25; then 200 + 1,350 × 1.25.
@@ -141,14 +141,14 @@ fn expired_cache_is_written_again() {
 fn edit_is_a_note_or_a_new_prompt() {
     let edited = Scenario { turns: 4, edit_every: Some(2), ..short() };
     let plain = Scenario { turns: 4, ..short() };
-    let (with, without) = (bill(Freeze, &edited, "a/marked"), bill(Freeze, &plain, "a/marked"));
+    let (with, without) = (costs(Freeze, &edited, "a/marked"), costs(Freeze, &plain, "a/marked"));
     assert_eq!((with.prompts, without.prompts), (1, 1));
     // One edit, before the third turn: a note of 1,020 is written, and read in the fourth.
     assert_eq!(with.usage.cache_write - without.usage.cache_write, 1_020);
     assert_eq!(with.usage.cache_read - without.usage.cache_read, 1_020);
-    let rebuilt = bill(Rebuild, &edited, "a/marked");
+    let rebuilt = costs(Rebuild, &edited, "a/marked");
     // Only the tools were unchanged before the third turn: 1,000 fewer are read.
-    assert_eq!(bill(Rebuild, &plain, "a/marked").usage.cache_read - rebuilt.usage.cache_read, 1_000);
+    assert_eq!(costs(Rebuild, &plain, "a/marked").usage.cache_read - rebuilt.usage.cache_read, 1_000);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn edit_with_cold_cache_needs_no_note() {
     let night = Pauses::every(60).with_a_night_every(Some(2));
     let edited = Scenario { turns: 4, edit_every: Some(2), pauses: night.clone(), ..short() };
     let plain = Scenario { edit_every: None, ..edited.clone() };
-    let (with, without) = (bill(Freeze, &edited, "a/marked"), bill(Freeze, &plain, "a/marked"));
+    let (with, without) = (costs(Freeze, &edited, "a/marked"), costs(Freeze, &plain, "a/marked"));
     assert_eq!((with.prompts, without.prompts), (2, 1));
     assert_eq!(with.cost, without.cost);
 }
@@ -165,11 +165,11 @@ fn edit_with_cold_cache_needs_no_note() {
 fn every_strategy_compacts_long_conversations() {
     let long = Scenario { turns: 60, compact_above: Some(16_000), summary: 500, ..short() };
     for way in SendStrategy::ALL {
-        let bill = bill(way, &long, "a/marked");
+        let costs = costs(way, &long, "a/marked");
         // Each turn adds 300 or 350 tokens; there is room for about 13,000.
-        assert_eq!(bill.summaries, 1, "{way:?}");
-        assert_eq!(bill.calls, 61);
-        assert_eq!(bill.turns.len(), 60);
+        assert_eq!(costs.summaries, 1, "{way:?}");
+        assert_eq!(costs.calls, 61);
+        assert_eq!(costs.turns.len(), 60);
     }
     let error = simulate(
         &layout(Freeze),
@@ -182,28 +182,28 @@ fn every_strategy_compacts_long_conversations() {
 #[test]
 fn every_token_is_written_once() {
     let busy = Scenario { turns: 2, tool_rounds: 60, tool_call: 10, tool_result: 40, ..short() };
-    let bill = bill(Freeze, &busy, "a/marked");
+    let costs = costs(Freeze, &busy, "a/marked");
     // All but the last answer, which is in no request.
     let held = 2_500 + 2 * (150 + 60 * 50) + 200;
-    assert_eq!(bill.usage.cache_write, held);
-    assert_eq!(bill.usage.input, 0);
+    assert_eq!(costs.usage.cache_write, held);
+    assert_eq!(costs.usage.input, 0);
 }
 
 #[test]
 fn unchanged_clock_is_sent_once() {
     let quick = Scenario { pauses: Pauses::every(0), ..short() };
-    assert_eq!(bill(Rebuild, &quick, "a/marked").prompts, 1);
-    assert_eq!(bill(Rebuild, &short(), "a/marked").prompts, 3);
+    assert_eq!(costs(Rebuild, &quick, "a/marked").prompts, 1);
+    assert_eq!(costs(Rebuild, &short(), "a/marked").prompts, 3);
     // 50 tokens of clock are sent once, not three times.
-    assert_eq!(bill(Freeze, &quick, "a/marked").usage.cache_write, 2_650 + 300 + 300);
+    assert_eq!(costs(Freeze, &quick, "a/marked").usage.cache_write, 2_650 + 300 + 300);
 }
 
 #[test]
 fn unknown_price_is_never_zero() {
     for way in SendStrategy::ALL {
-        let bill = bill(way, &short(), "u/unknown");
-        assert_eq!(bill.cost, Price::Unknown);
-        assert_eq!(bill.times(&bill), None);
+        let costs = costs(way, &short(), "u/unknown");
+        assert_eq!(costs.cost, Price::Unknown);
+        assert_eq!(costs.times(&costs), None);
     }
 }
 
@@ -213,9 +213,9 @@ fn turn_context_in_system_invalidates_history() {
     let clock = in_system.announced.remove(0);
     in_system.system.push(clock);
     let simulated = simulate(&in_system, &short(), provider("a/marked", CacheTtl::FiveMinutes)).unwrap();
-    assert_eq!(simulated.bill.prompts, 3);
+    assert_eq!(simulated.costs.prompts, 3);
     // The frozen 2,500 are read twice, and nothing after the clock.
-    assert_eq!(simulated.bill.usage.cache_read, 5_000);
+    assert_eq!(simulated.costs.usage.cache_read, 5_000);
 }
 
 fn any_layouts() -> impl Strategy<Value = [Layout; 3]> {
@@ -264,7 +264,7 @@ proptest! {
             facts.context_window = None;
             let provider = SimulatedProvider { facts: &facts, ..provider(model, CacheTtl::FiveMinutes) };
             let [freeze, rebuild, inject] =
-                layouts.each_ref().map(|layout| simulate(layout, &scenario, provider).unwrap().bill.cost.known());
+                layouts.each_ref().map(|layout| simulate(layout, &scenario, provider).unwrap().costs.cost.known());
             prop_assert!(freeze <= rebuild, "{model}: {freeze:?} {rebuild:?}");
             prop_assert!(freeze <= inject, "{model}: {freeze:?} {inject:?}");
         }
@@ -275,17 +275,17 @@ proptest! {
         let scenario = Scenario { compact_above: Some(15_000), ..scenario };
         for (layout, model) in layouts.iter().flat_map(|layout| CATALOG.iter().map(move |facts| (layout, facts))) {
             let model = model.id.as_str();
-            let Ok(Simulated { bill, .. }) = simulate(layout, &scenario, provider(model, CacheTtl::OneHour)) else {
+            let Ok(Simulated { costs, .. }) = simulate(layout, &scenario, provider(model, CacheTtl::OneHour)) else {
                 continue;
             };
-            let parts = bill.parts.system + bill.parts.history + bill.parts.tail + bill.parts.answers;
-            prop_assert_eq!(parts, bill.cost);
-            let turns = bill.turns.iter().fold(Price::Known(Money::default()), |sum, turn| sum + *turn);
-            prop_assert_eq!(turns, bill.cost);
-            prop_assert_eq!(bill.turns.len(), scenario.turns);
-            prop_assert!((0.0..=1.0).contains(&bill.hit_rate()));
+            let parts = costs.parts.system + costs.parts.history + costs.parts.tail + costs.parts.answers;
+            prop_assert_eq!(parts, costs.cost);
+            let turns = costs.turns.iter().fold(Price::Known(Money::default()), |sum, turn| sum + *turn);
+            prop_assert_eq!(turns, costs.cost);
+            prop_assert_eq!(costs.turns.len(), scenario.turns);
+            prop_assert!((0.0..=1.0).contains(&costs.hit_rate()));
             // Nothing can be read that was not sent before.
-            prop_assert!(bill.calls > 1 || bill.usage.cache_read == 0);
+            prop_assert!(costs.calls > 1 || costs.usage.cache_read == 0);
         }
     }
 

@@ -108,7 +108,7 @@ pub fn accept_tools(server: &str, offers: &[OfferedTool], rules: &OfferRules) ->
         if rule.disabled {
             continue;
         }
-        match taken_in(server, offer, rule.trust.unwrap_or(rules.trust)) {
+        match accept_tool(server, offer, rule.trust.unwrap_or(rules.trust)) {
             Err(why) => taken.warn(left_out(offer, &why.to_string())),
             Ok(spec) if !names.insert(spec.name.clone()) => {
                 taken.warn(left_out(offer, &format!("there is another `{}`", spec.name)));
@@ -153,7 +153,7 @@ fn sort_key(offer: &OfferedTool) -> String {
     format!("{}\n{}", offer.description.as_deref().unwrap_or_default(), offer.schema)
 }
 
-fn taken_in(server: &str, offer: &OfferedTool, trust: Trust) -> Result<ToolSpec, InvalidTool> {
+fn accept_tool(server: &str, offer: &OfferedTool, trust: Trust) -> Result<ToolSpec, InvalidTool> {
     let name = outside_name(server, &offer.name).ok_or(InvalidTool::NoName)?;
     let reduced = schema::reduced(&offer.schema)?;
     Ok(ToolSpec {

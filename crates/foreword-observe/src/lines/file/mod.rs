@@ -138,10 +138,12 @@ impl LogFile {
         let mut written = 0;
         while written < text.len() {
             match open.file.write(&text.as_bytes()[written..]) {
-                Ok(0) => return Err(self.broke_off(text, written, io::ErrorKind::WriteZero.into())),
+                Ok(0) => {
+                    return Err(self.remove_partial_line(text, written, io::ErrorKind::WriteZero.into()));
+                }
                 Ok(count) => written += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.broke_off(text, written, error)),
+                Err(error) => return Err(self.remove_partial_line(text, written, error)),
             }
         }
         open.length += text.len() as u64;
@@ -149,7 +151,7 @@ impl LogFile {
     }
 
     /// Removes a partial line after a full disk, unless another process has written since.
-    fn broke_off(&mut self, text: &str, written: usize, error: io::Error) -> io::Error {
+    fn remove_partial_line(&mut self, text: &str, written: usize, error: io::Error) -> io::Error {
         let whole = text.as_bytes()[..written].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         if let Some(open) = &mut self.open
             && written > whole
@@ -169,7 +171,7 @@ impl LineWriter for LogFile {
             let unwritten = |reason| Unwritten { lines: left.len(), reason };
             self.reopen_if_rotated().map_err(unwritten)?;
             if self.is_due(left[0].len()) {
-                self.turn_over(left[0].len()).map_err(unwritten)?;
+                self.rotate(left[0].len()).map_err(unwritten)?;
             }
             let count = self.fitting(left);
             self.append(&left[..count].concat()).map_err(unwritten)?;

@@ -31,7 +31,7 @@ impl FileNames {
     }
 
     /// The name of a rotated file, with a number if it was rotated by size.
-    pub(super) fn turned(&self, day: Date, number: Option<u32>) -> PathBuf {
+    pub(super) fn rotated_name(&self, day: Date, number: Option<u32>) -> PathBuf {
         let number = number.map(|number| format!(".{number}")).unwrap_or_default();
         let extension = self.extension.as_ref().map(|extension| format!(".{extension}")).unwrap_or_default();
         self.folder.join(format!("{}.{day}{number}{extension}", self.stem))
@@ -62,7 +62,7 @@ mod tests {
         let names = FileNames::of(Path::new("logs/foreword.log")).unwrap();
         let day: Date = "2026-11-15".parse().unwrap();
         for number in [None, Some(1), Some(12)] {
-            let path = names.turned(day, number);
+            let path = names.rotated_name(day, number);
             assert_eq!(names.day_of(path.file_name().unwrap().to_str().unwrap()), Some(day), "{path:?}");
         }
         for other in [
@@ -84,7 +84,7 @@ mod tests {
     fn names_without_extension_get_a_date() {
         let names = FileNames::of(Path::new("agent")).unwrap();
         let day: Date = "2026-11-15".parse().unwrap();
-        assert_eq!(names.turned(day, Some(2)), Path::new("./agent.2026-11-15.2"));
+        assert_eq!(names.rotated_name(day, Some(2)), Path::new("./agent.2026-11-15.2"));
         assert_eq!(names.day_of("agent.2026-11-15"), Some(day));
     }
 }

@@ -33,7 +33,7 @@ impl LogFile {
 
     /// Renames the file and starts a new one for a line of this length. If the lock is not available in time, writing
     /// continues in the old file.
-    pub(super) fn turn_over(&mut self, line: usize) -> io::Result<()> {
+    pub(super) fn rotate(&mut self, line: usize) -> io::Result<()> {
         let Some(lock) = self.lock()? else { return Ok(()) };
         // Another process may have rotated the file in the meantime.
         self.reopen_if_rotated()?;
@@ -52,7 +52,7 @@ impl LogFile {
         let plain = (open.day < self.today()).then_some(None);
         let numbered = (1..u32::MAX).map(Some);
         for number in plain.into_iter().chain(numbered) {
-            let target = self.names.turned(open.day, number);
+            let target = self.names.rotated_name(open.day, number);
             if fs::symlink_metadata(&target).is_err() {
                 return fs::rename(&self.settings.path, target);
             }

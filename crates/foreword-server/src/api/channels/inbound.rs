@@ -50,7 +50,7 @@ pub(crate) struct BridgeMessage {
 /// An accepted message.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TakenIn {
+pub(crate) struct AcceptedMessage {
     /// The conversation of the channel.
     #[schema(value_type = String)]
     conversation: ConversationId,
@@ -66,7 +66,7 @@ pub(crate) struct TakenIn {
     params(("family" = String, Path, description = "The channel family, such as `signal`."),
         ("idempotency-key" = Option<String>, Header, description = "The idempotency key, if it is not in the body.")),
     request_body = BridgeMessage,
-    responses((status = 202, body = TakenIn), (status = 400, body = Problem), (status = 404, body = Problem),
+    responses((status = 202, body = AcceptedMessage), (status = 400, body = Problem), (status = 404, body = Problem),
         (status = 409, body = Problem), (status = 413, body = Problem), (status = 415, body = Problem),
         (status = 422, body = Problem)))]
 pub(crate) async fn accept_message(
@@ -76,7 +76,7 @@ pub(crate) async fn accept_message(
     headers: HeaderMap,
     Extension(request): Extension<RequestId>,
     Json(message): Json<BridgeMessage>,
-) -> Result<(StatusCode, axum::Json<TakenIn>), Problem> {
+) -> Result<(StatusCode, axum::Json<AcceptedMessage>), Problem> {
     caller.require(Scope::Chat)?;
     caller.require(Scope::Assert)?;
     let key = key(&message, &headers)?;
@@ -92,7 +92,7 @@ pub(crate) async fn accept_message(
         Inbound { conversation: conversation.clone(), origin: occasion, text: message.text, key: Some(key) };
     let receipt = Box::pin(app.agent.send_for(inbound, Some(&request.0))).await;
     let receipt = receipt.map_err(|error| Problem::of_agent(error, reader))?;
-    let taken = TakenIn {
+    let taken = AcceptedMessage {
         conversation,
         message: receipt.message.message.id.to_string(),
         seen_before: receipt.before,

@@ -14,10 +14,10 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::cursor::part;
+use crate::api::error_responses::{CommonErrors, NotFoundError};
 use crate::api::extract::{Path, Query};
 use crate::api::pagination::{Page, PageQuery};
 use crate::api::permission::conversation;
-use crate::api::refusals::{NotThere, Refusals};
 use crate::app::App;
 use crate::auth::{Caller, VisibleConversation};
 use crate::problem::Problem;
@@ -106,7 +106,7 @@ pub(crate) enum Block {
 /// Lists messages. Those above the caller's trust are replaced by a placeholder. With `chat` or `observe`.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/messages", tag = "conversations",
     params(("id" = String, Path, description = "The conversation."), MessagesQuery, PageQuery),
-    responses((status = 200, body = Page<MessageBody>), Refusals, NotThere))]
+    responses((status = 200, body = Page<MessageBody>), CommonErrors, NotFoundError))]
 pub(crate) async fn list_messages(
     State(app): State<App>,
     caller: Caller,

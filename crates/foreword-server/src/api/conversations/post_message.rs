@@ -19,9 +19,9 @@ use tokio::time::{Instant, sleep};
 use utoipa::{IntoParams, ToSchema};
 
 use super::body::UsageBody;
+use crate::api::error_responses::{BodyErrors, CommonErrors, NotFoundError};
 use crate::api::extract::{self, Path, Query};
 use crate::api::permission::conversation_id;
-use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::credential::Credential;
 use crate::auth::{Asserted, Caller, Reader, VisibleConversation, find_visible_as, turn_metering};
@@ -45,14 +45,13 @@ pub(crate) struct NewMessage {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct SayQuery {
+pub(crate) struct PostMessageQuery {
     /// Whether to wait for the answer. Default: true.
     wait: Option<bool>,
 }
 
 /// The state of a posted message.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Said)]
 pub(crate) struct PostedMessage {
     /// The conversation's id.
     conversation: String,
@@ -88,7 +87,7 @@ pub(crate) struct PostedMessage {
 /// text/event-stream` the events up to the answer are streamed. If the turn waits for the owner's approval, the
 /// response ends with the outcome `waiting_for_approval` and the question's id. With `chat`.
 #[utoipa::path(post, path = "/api/v1/conversations/{id}/messages", tag = "conversations", request_body = NewMessage,
-    params(("id" = String, Path, description = "The conversation."), SayQuery,
+    params(("id" = String, Path, description = "The conversation."), PostMessageQuery,
         ("Idempotency-Key" = Option<String>, Header, description = "A message sent twice with one key is answered once."),
         ("x-foreword-user" = Option<String>, Header, description = "The user; only with the scope `assert`."),
         ("x-foreword-channel" = Option<String>, Header, description = "The channel; only with the scope `assert`."),
@@ -97,13 +96,13 @@ pub(crate) struct PostedMessage {
             content((PostedMessage = "application/json"), (String = "text/event-stream"))),
         (status = 202, description = "The message is stored and will be answered, possibly after the owner's approval.",
             body = PostedMessage),
-        Refusals, NotThere, Clashes))]
+        CommonErrors, NotFoundError, BodyErrors))]
 #[expect(clippy::too_many_arguments, reason = "a handler has one argument per extractor")]
 pub(crate) async fn post_message(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(query): Query<SayQuery>,
+    Query(query): Query<PostMessageQuery>,
     headers: HeaderMap,
     Extension(request): Extension<RequestId>,
     Extension(credential): Extension<Credential>,
@@ -247,7 +246,7 @@ fn posted(receipt: &Receipt, outcome: WaitOutcome, reader: Trust) -> PostedMessa
         WaitOutcome::Failed(ended) => ("failed", ended),
     };
     let failure = answer.turn.failure.as_ref();
-    let failure = failure.map(|failure| failure.shown_at(reader, answer.turn.id.as_str()));
+    let failure = failure.map(|failure| failure.visible_at(reader, answer.turn.id.as_str()));
     PostedMessage {
         turn: Some(answer.turn.id.to_string()),
         outcome: Some(name),

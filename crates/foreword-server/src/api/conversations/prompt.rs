@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::cursor::part;
+use crate::api::error_responses::{CommonErrors, NotFoundError};
 use crate::api::etag::json_with_etag;
 use crate::api::extract::{Path, Query};
 use crate::api::pagination::{Page, PageQuery};
 use crate::api::permission::conversation;
-use crate::api::refusals::{NotThere, Refusals};
 use crate::app::App;
 use crate::auth::{Caller, VisibleConversation};
 use crate::problem::Problem;
@@ -100,7 +100,7 @@ pub(crate) struct BlockBody {
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/prompt", tag = "conversations",
     params(("id" = String, Path, description = "The conversation."), PromptQuery, PageQuery),
     responses((status = 200, body = FrozenPrompt), (status = 304, description = "Not modified."),
-        Refusals, NotThere))]
+        CommonErrors, NotFoundError))]
 pub(crate) async fn get_prompt(
     State(app): State<App>,
     caller: Caller,

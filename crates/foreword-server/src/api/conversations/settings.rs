@@ -13,8 +13,8 @@ use utoipa::ToSchema;
 
 use super::body::ConversationBody;
 use super::post_message::MessageContext;
+use crate::api::error_responses::{BodyErrors, CommonErrors, NotFoundError};
 use crate::api::extract::{self, Path};
-use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::{Caller, may_set};
 use crate::problem::Problem;
@@ -56,7 +56,7 @@ pub(crate) fn change<T>(field: Option<Option<T>>) -> SettingChange<T> {
 /// the next turn on, which opens a new epoch. With `chat`; for the owner and tokens with `assert`.
 #[utoipa::path(patch, path = "/api/v1/conversations/{id}", tag = "conversations", request_body = ConversationUpdate,
     params(("id" = String, Path, description = "The conversation.")),
-    responses((status = 200, body = ConversationBody), Refusals, NotThere, Clashes))]
+    responses((status = 200, body = ConversationBody), CommonErrors, NotFoundError, BodyErrors))]
 pub(crate) async fn update_conversation(
     State(app): State<App>,
     caller: Caller,

@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 
 use super::body::{LayerBody, VersionBody};
 use super::{AgentQuery, LayerAccess};
+use crate::api::error_responses::{BodyErrors, CommonErrors, NotFoundError};
 use crate::api::etag::{IfMatch, check_if_match, edit_conflict};
 use crate::api::extract::{self, Path, Query};
-use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::api::template::line;
 use crate::app::App;
 use crate::auth::Caller;
@@ -64,7 +64,7 @@ pub(crate) struct Written {
     params(("id" = String, Path, description = "The layer's id."), AgentQuery,
         ("If-Match" = Option<String>, Header, description = "The ETag of the version to replace.")),
     responses((status = 200, body = Written),
-        (status = 412, body = Problem, content_type = "application/problem+json"), Refusals, NotThere, Clashes))]
+        (status = 412, body = Problem, content_type = "application/problem+json"), CommonErrors, NotFoundError, BodyErrors))]
 pub(crate) async fn set_layer(
     State(app): State<App>,
     caller: Caller,
@@ -84,7 +84,7 @@ pub(crate) async fn set_layer(
     params(("id" = String, Path, description = "The layer's id."), AgentQuery,
         ("If-Match" = Option<String>, Header, description = "The ETag of the version to replace.")),
     responses((status = 200, body = Written),
-        (status = 412, body = Problem, content_type = "application/problem+json"), Refusals, NotThere, Clashes))]
+        (status = 412, body = Problem, content_type = "application/problem+json"), CommonErrors, NotFoundError, BodyErrors))]
 pub(crate) async fn rollback_layer(
     State(app): State<App>,
     caller: Caller,

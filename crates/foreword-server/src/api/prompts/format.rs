@@ -20,6 +20,6 @@ impl PartialSchema for PromptInFormat {
 
 impl ToSchema for PromptInFormat {
     fn name() -> Cow<'static, str> {
-        "AsAskedFor".into()
+        "PromptInFormat".into()
     }
 }

@@ -1,7 +1,7 @@
 //! The JSON of a simulation, the same as `foreword simulate` writes.
 
 use foreword_agent::reports::simulation::{
-    SimulatedCache, SimulatedModel, SimulatedOccasion, SimulatedScenario, SimulatedTokens, SimulatedWay,
+    SimulatedCache, SimulatedModel, SimulatedOccasion, SimulatedScenario, SimulatedStrategy, SimulatedTokens,
     SimulationReport,
 };
 use foreword_core::money::Price;
@@ -80,8 +80,8 @@ pub(crate) struct ModelBody {
     compacted_above_tokens: Option<usize>,
     /// Tokens of the tool definitions.
     tools_tokens: usize,
-    /// The costs by way to send it; the first is the reference.
-    ways: Vec<WayBody>,
+    /// The costs by strategy; the first is the reference.
+    strategies: Vec<StrategyBody>,
 }
 
 /// The source of prices.
@@ -100,25 +100,25 @@ pub(crate) struct PricesBody {
 pub(crate) struct CacheBody {
     /// What it matches: `at_marks`, `at_marks_and_the_end`, `at_the_end`, `longest_prefix` or `nothing`.
     #[schema(example = "at_marks")]
-    finds: &'static str,
+    lookup: &'static str,
     /// The minimum number of tokens.
     minimum_tokens: usize,
     /// The TTL in seconds after the last use.
-    kept_seconds: u64,
+    ttl_seconds: u64,
     /// The TTL in seconds when an hour is requested.
-    kept_seconds_1h: u64,
+    ttl_seconds_1h: u64,
 }
 
-/// The cost of one way to send a conversation.
+/// The cost of one strategy of sending a conversation.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = SimulatedWay)]
-pub(crate) struct WayBody {
+#[schema(as = SimulatedStrategy)]
+pub(crate) struct StrategyBody {
     /// `freeze_then_append`, `rebuild_each_turn` or `inject_everything`.
     #[schema(value_type = String, example = "freeze_then_append")]
-    way: SendStrategy,
+    strategy: SendStrategy,
     /// Where breakpoints were set: `nothing`, `stable_system`, `system` or `system_and_conversation`.
     #[schema(value_type = String, example = "system_and_conversation")]
-    marks: BreakpointPlacement,
+    breakpoints: BreakpointPlacement,
     /// Tokens of the system prompt.
     system_tokens: usize,
     /// The total token usage.
@@ -131,7 +131,7 @@ pub(crate) struct WayBody {
     /// Average cost of a turn in US dollars.
     #[schema(value_type = Option<f64>)]
     cost_per_turn: Price,
-    /// The cost relative to the first way.
+    /// The cost relative to the first strategy.
     ratio: Option<f64>,
     /// The parts of the cost.
     parts: PartsBody,
@@ -217,26 +217,26 @@ impl From<SimulatedScenario> for ScenarioBody {
 
 impl From<SimulatedModel> for ModelBody {
     fn from(one: SimulatedModel) -> Self {
-        let SimulatedCache { finds, minimum_tokens, kept_seconds, kept_seconds_1h } = one.cache;
+        let SimulatedCache { lookup, minimum_tokens, ttl_seconds, ttl_seconds_1h } = one.cache;
         Self {
             model: one.model,
             prices: PricesBody { source: one.prices.source, date: one.prices.date },
             counter: one.counter,
-            cache: CacheBody { finds, minimum_tokens, kept_seconds, kept_seconds_1h },
+            cache: CacheBody { lookup, minimum_tokens, ttl_seconds, ttl_seconds_1h },
             compacted_above_tokens: one.compacted_above_tokens,
             tools_tokens: one.tools_tokens,
-            ways: one.ways.into_iter().map(Into::into).collect(),
+            strategies: one.strategies.into_iter().map(Into::into).collect(),
         }
     }
 }
 
-impl From<SimulatedWay> for WayBody {
-    fn from(one: SimulatedWay) -> Self {
+impl From<SimulatedStrategy> for StrategyBody {
+    fn from(one: SimulatedStrategy) -> Self {
         let SimulatedTokens { input, written, written_1h, read, output } = one.tokens;
         let CostParts { system, history, tail, answers } = one.parts;
         Self {
-            way: one.way,
-            marks: one.marks,
+            strategy: one.strategy,
+            breakpoints: one.breakpoints,
             system_tokens: one.system_tokens,
             tokens: TokensBody { input, written, written_1h, read, output },
             hit_rate: one.hit_rate,

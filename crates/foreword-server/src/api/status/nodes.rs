@@ -4,7 +4,7 @@ use foreword_store::nodes::Node;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::moment::Moment;
+use crate::api::utc_time::UtcTime;
 use crate::app::App;
 use crate::operations::nodes;
 use crate::problem::Problem;
@@ -21,9 +21,9 @@ pub(crate) struct NodeBody {
     #[schema(example = "127.0.0.1:7777")]
     listen: String,
     /// When it started.
-    started_at: Moment,
+    started_at: UtcTime,
     /// When it last sent a heartbeat, which it does every 15 seconds.
-    seen_at: Moment,
+    seen_at: UtcTime,
     /// Whether it is the node that answers.
     here: bool,
     /// Whether it has sent no heartbeat for two minutes, without having been stopped. Such nodes are listed for a day.

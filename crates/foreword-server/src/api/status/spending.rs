@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use foreword_agent::reports::status::BudgetStanding;
+use foreword_agent::reports::status::BudgetUsage;
 use foreword_core::cost_sum::CostSum;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::moment::Moment;
+use crate::api::utc_time::UtcTime;
 
 /// Today's costs.
 #[derive(Debug, Serialize, ToSchema)]
@@ -27,7 +27,7 @@ pub(crate) struct CostToday {
     /// Input tokens written to the provider's cache.
     cache_write: u64,
     /// Input tokens of calls with reported cache usage.
-    tokens_told: u64,
+    tokens_with_cache_usage: u64,
     /// US dollars, as far as prices are known.
     usd: f64,
     /// Calls without a known price.
@@ -50,7 +50,7 @@ pub(crate) struct BudgetBody {
     #[schema(example = "fine")]
     state: &'static str,
     /// When the next period starts.
-    begins_anew: Moment,
+    resets_at: UtcTime,
     /// Calls without a known price, which are not included.
     unpriced_calls: u64,
 }
@@ -65,29 +65,29 @@ impl From<CostSum> for CostToday {
             tokens_out: sum.tokens_out,
             cache_read: sum.cache_read,
             cache_write: sum.cache_write,
-            tokens_told: sum.tokens_told,
+            tokens_with_cache_usage: sum.tokens_with_cache_usage,
             usd: sum.usd,
             unpriced: sum.unpriced,
         }
     }
 }
 
-impl From<BudgetStanding> for BudgetBody {
-    fn from(standing: BudgetStanding) -> Self {
-        let account = standing.account;
+impl From<BudgetUsage> for BudgetBody {
+    fn from(operational: BudgetUsage) -> Self {
+        let account = operational.account;
         let parts = [
             account.user.map(|user| ("user", user)),
             account.session.map(|session| ("session", Some(session))),
             account.agent.map(|agent| ("agent", Some(agent))),
         ];
         Self {
-            budget: standing.budget,
+            budget: operational.budget,
             account: parts.into_iter().flatten().collect(),
-            spent_usd: standing.spent_usd.dollars(),
-            amount_usd: standing.amount_usd.dollars(),
-            state: standing.state,
-            begins_anew: standing.begins_anew.into(),
-            unpriced_calls: standing.unpriced_calls,
+            spent_usd: operational.spent_usd.dollars(),
+            amount_usd: operational.amount_usd.dollars(),
+            state: operational.state,
+            resets_at: operational.resets_at.into(),
+            unpriced_calls: operational.unpriced_calls,
         }
     }
 }

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::template_check::{TemplateCheck, normalized};
+use crate::api::error_responses::{BodyErrors, CommonErrors, NotFoundError};
 use crate::api::extract;
 use crate::api::permission::owner_reads;
-use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::{Problem, ProblemLocation};
@@ -44,7 +44,7 @@ pub(crate) struct CheckedTemplate {
 /// with `problems`.
 #[utoipa::path(post, path = "/api/v1/template/check", tag = "template",
     request_body = TemplateToCheck,
-    responses((status = 200, body = CheckedTemplate), Refusals, NotThere, Clashes))]
+    responses((status = 200, body = CheckedTemplate), CommonErrors, NotFoundError, BodyErrors))]
 pub(crate) async fn check_template(
     State(app): State<App>,
     caller: Caller,

@@ -12,11 +12,11 @@ use utoipa::ToSchema;
 
 use super::new_template::{NewTemplateText, line};
 use super::{StoredTemplate, TemplateBody, store};
+use crate::api::error_responses::{BodyErrors, CommonErrors, NotFoundError};
 use crate::api::etag::json_with_etag;
 use crate::api::extract::{self, Path, Query};
 use crate::api::pagination::{Page, PageQuery};
 use crate::api::permission::owner_reads;
-use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -53,7 +53,7 @@ pub(crate) struct Restore {
 
 /// Lists the versions of the template, newest first. Owner only, with `observe` or `admin`.
 #[utoipa::path(get, path = "/api/v1/template/history", tag = "template", params(PageQuery),
-    responses((status = 200, body = Page<TemplateVersion>), Refusals))]
+    responses((status = 200, body = Page<TemplateVersion>), CommonErrors))]
 pub(crate) async fn list_versions(
     State(app): State<App>,
     caller: Caller,
@@ -76,7 +76,7 @@ pub(crate) async fn list_versions(
 #[utoipa::path(get, path = "/api/v1/template/history/{version}", tag = "template",
     params(("version" = u64, Path, description = "Its number.")),
     responses((status = 200, body = TemplateBody), (status = 304, description = "Not modified."),
-        Refusals, NotThere))]
+        CommonErrors, NotFoundError))]
 pub(crate) async fn get_version(
     State(app): State<App>,
     caller: Caller,
@@ -90,7 +90,7 @@ pub(crate) async fn get_version(
 /// Restores an earlier version, as a new version. Owner only, with `admin`.
 #[utoipa::path(post, path = "/api/v1/template/history/{version}/restore", tag = "template", request_body = Restore,
     params(("version" = u64, Path, description = "Its number.")),
-    responses((status = 200, body = StoredTemplate), Refusals, NotThere, Clashes))]
+    responses((status = 200, body = StoredTemplate), CommonErrors, NotFoundError, BodyErrors))]
 pub(crate) async fn restore_version(
     State(app): State<App>,
     caller: Caller,

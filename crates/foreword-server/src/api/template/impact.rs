@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use foreword_agent::reports::template_impact::{TemplateImpact, TouchedConversation};
+use foreword_agent::reports::template_impact::{ChangedConversation, TemplateImpact};
 use foreword_core::money::Money;
 use foreword_workspace::template_problems::template_view;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ use utoipa::ToSchema;
 
 use super::current;
 use super::template_check::{TemplateCheck, draft_problem, normalized};
+use crate::api::error_responses::{BodyErrors, CommonErrors};
 use crate::api::extract;
 use crate::api::permission::owner_reads;
-use crate::api::refusals::{Clashes, Refusals};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -38,7 +38,7 @@ pub(crate) struct ImpactBody {
     /// Number of checked conversations that use the template.
     conversations: usize,
     /// Number of them whose prompt would change.
-    touched: u64,
+    affected: u64,
     /// Tokens that are probably cached and would be written again.
     cached_tokens: u64,
     /// Their cost beyond a cache read, in US dollars, as far as prices are known.
@@ -46,17 +46,17 @@ pub(crate) struct ImpactBody {
     /// Number of affected conversations without a known price, which are not included.
     unpriced: u64,
     /// The maximum number of checked conversations, most recently active first.
-    looked_at: usize,
+    max_checked: usize,
     /// Whether there are more.
     or_more: bool,
     /// The affected conversations, most expensive first; at most 50.
-    items: Vec<TouchedBody>,
+    items: Vec<ChangedConversationBody>,
 }
 
 /// A conversation whose prompt would change.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = TouchedConversation)]
-pub(crate) struct TouchedBody {
+#[schema(as = ChangedConversation)]
+pub(crate) struct ChangedConversationBody {
     /// Its id.
     conversation: String,
     /// Its title.
@@ -70,7 +70,7 @@ pub(crate) struct TouchedBody {
     /// Those that stay, up to the last cache breakpoint.
     kept_tokens: u64,
     /// The tokens after that, messages included.
-    touched_tokens: u64,
+    rewritten_tokens: u64,
     /// Whether they are probably cached.
     warm: bool,
     /// The cost of writing them beyond a cache read, in US dollars: 0 if they are no longer cached, `null` if the price
@@ -81,7 +81,7 @@ pub(crate) struct TouchedBody {
 /// Estimates what saving a template would cost, without storing it. Owner only, with `observe` or `admin`. Running
 /// conversations keep their prompt until their next epoch, which is when the cost arises.
 #[utoipa::path(post, path = "/api/v1/template/impact", tag = "template", request_body = TemplateToSave,
-    responses((status = 200, body = ImpactBody), Refusals, Clashes))]
+    responses((status = 200, body = ImpactBody), CommonErrors, BodyErrors))]
 pub(crate) async fn estimate_impact(
     State(app): State<App>,
     caller: Caller,
@@ -97,23 +97,23 @@ pub(crate) async fn estimate_impact(
 
 impl ImpactBody {
     fn of(changed: bool, impact: TemplateImpact) -> Self {
-        let TemplateImpact { conversations, looked_at, or_more, loss, touched } = impact;
+        let TemplateImpact { conversations, max_checked, or_more, loss, changed: items } = impact;
         Self {
             changed,
             conversations,
-            touched: loss.touched,
+            affected: loss.affected,
             cached_tokens: loss.cached_tokens,
             cost_usd: loss.cost.dollars(),
             unpriced: loss.unpriced,
-            looked_at,
+            max_checked,
             or_more,
-            items: touched.into_iter().take(MAX_ITEMS).map(TouchedBody::from).collect(),
+            items: items.into_iter().take(MAX_ITEMS).map(ChangedConversationBody::from).collect(),
         }
     }
 }
 
-impl From<TouchedConversation> for TouchedBody {
-    fn from(one: TouchedConversation) -> Self {
+impl From<ChangedConversation> for ChangedConversationBody {
+    fn from(one: ChangedConversation) -> Self {
         Self {
             conversation: one.conversation.to_string(),
             title: one.title,
@@ -121,7 +121,7 @@ impl From<TouchedConversation> for TouchedBody {
             model: one.model,
             frozen_tokens: one.frozen_tokens,
             kept_tokens: one.rewrite_cost.kept_tokens,
-            touched_tokens: one.rewrite_cost.touched_tokens,
+            rewritten_tokens: one.rewrite_cost.rewritten_tokens,
             warm: one.rewrite_cost.is_warm(),
             cost_usd: one.rewrite_cost.cost.known().map(Money::dollars),
         }

@@ -10,7 +10,7 @@ use foreword_agent::agent::Agent;
 use foreword_agent::clock_and_rng::ClockAndRng;
 use foreword_agent::spending::CostSource;
 use foreword_agent::turn::cache_miss_event;
-use foreword_core::allowance::Spender;
+use foreword_core::budget_rule::Spender;
 use foreword_core::cache::{ChainKey, Link};
 use foreword_core::conversation_matcher::ConversationMatcher;
 use foreword_core::id::{BadId, ConversationId};

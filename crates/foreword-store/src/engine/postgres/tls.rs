@@ -17,10 +17,10 @@ use super::address::Address;
 /// The TLS configuration of a store's connections. With `sslmode=disable` it is not used.
 pub(super) fn client_config(address: &Address) -> Result<ClientConfig, String> {
     let trusted = match (address.config.get_ssl_mode(), &address.root_certificates) {
-        (SslMode::Disable, _) => Trusted::Anybody,
+        (SslMode::Disable, _) => Trusted::AnyCertificate,
         (_, Some(file)) => Trusted::Named(read(file)?),
         (SslMode::Require, None) => Trusted::Named(of_this_machine()?),
-        (_, None) => Trusted::Anybody,
+        (_, None) => Trusted::AnyCertificate,
     };
     let mut config = foreword_tls::client_config(Vec::new()).map_err(|error| error.to_string())?;
     let check = Check::new(trusted, config.crypto_provider())?;
@@ -46,7 +46,7 @@ fn of_this_machine() -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 enum Trusted {
-    Anybody,
+    AnyCertificate,
     Named(Vec<CertificateDer<'static>>),
 }
 
@@ -64,7 +64,7 @@ struct Check {
 impl Check {
     fn new(trusted: Trusted, provider: &Arc<CryptoProvider>) -> Result<Self, String> {
         let (pinned, chain) = match trusted {
-            Trusted::Anybody => (Vec::new(), None),
+            Trusted::AnyCertificate => (Vec::new(), None),
             Trusted::Named(certificates) => {
                 let mut roots = RootCertStore::empty();
                 roots.add_parsable_certificates(certificates.iter().cloned());

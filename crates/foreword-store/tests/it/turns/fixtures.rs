@@ -9,7 +9,7 @@ use foreword_prompt::trust::Trust;
 use foreword_store::conversations::NewConversation;
 use foreword_store::store::Store;
 use foreword_store::turns::{
-    BeginOutcome, BeginTurn, Begun, FinishTurn, NewStep, TakeMessages, TakeOver, TakenOver,
+    BeginOutcome, BeginTurn, FinishTurn, NewStep, StartedTurn, TakeMessages, TakeOver, TakenOver,
 };
 
 use crate::contract::now;
@@ -72,7 +72,7 @@ pub(crate) fn taking(turn: &str, conversation: &str, messages: &[&str]) -> Begin
     BeginTurn { take: TakeMessages::Messages(messages), ..begin(turn, conversation) }
 }
 
-pub(crate) async fn begun(store: &Store, new: BeginTurn) -> Begun {
+pub(crate) async fn begun(store: &Store, new: BeginTurn) -> StartedTurn {
     match store.begin_turn(new).await.unwrap() {
         BeginOutcome::Begun(begun) => begun,
         other => panic!("{other:?}"),

@@ -68,7 +68,7 @@ fn cells(name: &str, sum: &CostSum, bar: String) -> Vec<String> {
         number(sum.calls),
         number(sum.tokens_in),
         share(sum),
-        if sum.tokens_told > 0 { number(sum.cache_write) } else { "not reported".to_owned() },
+        if sum.tokens_with_cache_usage > 0 { number(sum.cache_write) } else { "not reported".to_owned() },
         number(sum.tokens_out),
         cost(sum),
         sum.usd_per_turn().map_or_else(|| "unknown".to_owned(), dollars),
@@ -155,8 +155,8 @@ fn sum_json(sum: &CostSum) -> Value {
         "unpriced_calls": sum.unpriced,
         "tokens_in": sum.tokens_in,
         "tokens_out": sum.tokens_out,
-        "cache_read_tokens": (sum.tokens_told > 0).then_some(sum.cache_read),
-        "cache_write_tokens": (sum.tokens_told > 0).then_some(sum.cache_write),
+        "cache_read_tokens": (sum.tokens_with_cache_usage > 0).then_some(sum.cache_read),
+        "cache_write_tokens": (sum.tokens_with_cache_usage > 0).then_some(sum.cache_write),
         "cache_share": sum.cache_share(),
         "cost_usd": (sum.unpriced < sum.calls || sum.is_empty()).then_some(sum.usd),
         "cost_usd_per_turn": sum.usd_per_turn(),
@@ -173,7 +173,7 @@ mod tests {
             turns: 2,
             tokens_in: 1_200,
             tokens_out: 80,
-            tokens_told: 1_200,
+            tokens_with_cache_usage: 1_200,
             usd: 0.0045,
             ..CostSum::default()
         };
@@ -185,7 +185,7 @@ mod tests {
             tokens_out: 900,
             cache_read: 31_200,
             cache_write: 4_000,
-            tokens_told: 52_000,
+            tokens_with_cache_usage: 52_000,
             usd: 0.24,
             unpriced: 1,
         };

@@ -7,7 +7,7 @@ use foreword_workspace::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::MemoryAccess;
-use crate::cli::memory::WhoArgs;
+use crate::cli::memory::PrincipalArgs;
 use crate::failure::Failure;
 use crate::occasion::request;
 use crate::output::table::{Align, Table};
@@ -15,7 +15,7 @@ use crate::output::{BOLD, DIM, Output, counted, styled};
 use crate::process_context::ProcessContext;
 
 pub(super) fn run(
-    who: &WhoArgs,
+    who: &PrincipalArgs,
     workspace: &Workspace,
     process: &ProcessContext,
     output: &Output,

@@ -29,7 +29,7 @@ pub(super) fn run(name: &str, process: &ProcessContext, output: &Output) -> Resu
     let config = running.workspace.snapshot().config.clone();
     let watched = find(&config, name).and_then(|_| running.wait(watch(name, &running, output)));
     running.stop();
-    tell(name, &watched?, output)
+    print_outcome(name, &watched?, output)
 }
 
 struct WatchedFiring {
@@ -104,7 +104,7 @@ async fn answer(name: &str, fired: &FiringResult, running: &RunningAgent) -> Res
     Ok(answer.map(|answer| answer.text).filter(|text| !text.is_empty()))
 }
 
-fn tell(name: &str, watched: &WatchedFiring, output: &Output) -> Result<ExitCode, Failure> {
+fn print_outcome(name: &str, watched: &WatchedFiring, output: &Output) -> Result<ExitCode, Failure> {
     let fired = &watched.fired;
     if output.wants_json() {
         let end = &fired.end;

@@ -1,6 +1,6 @@
 //! Formats a simulation for a terminal: a table per model, the cost breakdown, and the cost per turn over time.
 
-use foreword_agent::reports::simulation::{Compared, Simulation, Wish};
+use foreword_agent::reports::simulation::{Compared, Simulation, SimulationParams};
 use foreword_core::simulate::{SendStrategy, Simulated};
 use foreword_prompt::text::with_thousands;
 
@@ -11,10 +11,11 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, YELLOW, counted, styled};
 const MAX_WIDTH: usize = 100;
 
 pub(super) fn text(simulation: &Simulation) -> String {
-    let Simulation { wish, bills, assumed } = simulation;
-    let mut parts: Vec<String> = bills.first().map(|first| heading(wish, first)).into_iter().collect();
-    for compared in bills {
-        parts.push(format!("{}\n{}", styled(BOLD, &compared.facts.id), ways(compared)));
+    let Simulation { params, comparisons, assumed } = simulation;
+    let mut parts: Vec<String> =
+        comparisons.first().map(|first| heading(params, first)).into_iter().collect();
+    for compared in comparisons {
+        parts.push(format!("{}\n{}", styled(BOLD, &compared.facts.id), strategies(compared)));
         parts.push(money(compared));
         parts.push(curves(compared));
     }
@@ -40,12 +41,12 @@ fn wrapped(text: &str) -> Vec<String> {
     lines.iter().enumerate().map(|(at, line)| styled(DIM, format!("  {} {line}", mark(at)))).collect()
 }
 
-fn heading(wish: &Wish, compared: &Compared) -> String {
+fn heading(params: &SimulationParams, compared: &Compared) -> String {
     let (occasion, scenario) = (&compared.built.occasion, &compared.scenario);
     let who = occasion.user.as_deref().unwrap_or("unknown user");
     let channel = occasion.channel.as_ref().map_or("nowhere", |channel| channel.as_str());
-    let nights = wish.night_every.map(|every| format!(", a pause of eight hours every {every} turns"));
-    let edits = wish.edit_every.map(|every| format!(", a file edited every {every} turns"));
+    let nights = params.night_every.map(|every| format!(", a pause of eight hours every {every} turns"));
+    let edits = params.edit_every.map(|every| format!(", a file edited every {every} turns"));
     let tools = match scenario.tool_rounds {
         0 => "no tools".to_owned(),
         rounds => format!(
@@ -65,7 +66,7 @@ fn heading(wish: &Wish, compared: &Compared) -> String {
             format!(
                 "{}, {} apart{}{}; each message {} tokens, answer {} tokens, {tools}",
                 counted(scenario.turns as u64, "turn"),
-                wish.pause_text,
+                params.pause_text,
                 nights.unwrap_or_default(),
                 edits.unwrap_or_default(),
                 with_thousands(scenario.message),
@@ -75,7 +76,7 @@ fn heading(wish: &Wish, compared: &Compared) -> String {
     )
 }
 
-fn ways(compared: &Compared) -> String {
+fn strategies(compared: &Compared) -> String {
     let right = Align::Right;
     let mut table = Table::new(&[
         ("", Align::Left),
@@ -88,14 +89,14 @@ fn ways(compared: &Compared) -> String {
         ("A TURN", right),
         ("RATIO", right),
     ]);
-    for (way, _, simulated) in &compared.ways {
-        let (bill, usage) = (&simulated.bill, &simulated.bill.usage);
+    for (strategy, _, simulated) in &compared.strategies {
+        let (costs, usage) = (&simulated.costs, &simulated.costs.usage);
         let tokens = [usage.input, usage.cache_write, usage.cache_read, usage.output].map(short);
-        let mut row = vec![way.title().to_owned()];
+        let mut row = vec![strategy.title().to_owned()];
         row.extend(tokens);
-        row.push(format!("{:.1} %", bill.hit_rate() * 100.0));
-        row.push(styled(colour(*way), bill.cost));
-        row.push(Compared::per_turn(bill).to_string());
+        row.push(format!("{:.1} %", costs.hit_rate() * 100.0));
+        row.push(styled(colour(*strategy), costs.cost));
+        row.push(Compared::per_turn(costs).to_string());
         row.push(ratio(compared, simulated));
         table.row(row);
     }
@@ -103,7 +104,7 @@ fn ways(compared: &Compared) -> String {
 }
 
 fn ratio(compared: &Compared, simulated: &Simulated) -> String {
-    let times = compared.frozen().and_then(|frozen| simulated.bill.times(&frozen.bill));
+    let times = compared.frozen().and_then(|frozen| simulated.costs.times(&frozen.costs));
     times.map_or_else(|| "–".to_owned(), |times| format!("{times:.2} ×"))
 }
 
@@ -126,9 +127,9 @@ fn money(compared: &Compared) -> String {
         ("TAIL", right),
         ("ANSWERS", right),
     ]);
-    for (way, _, simulated) in &compared.ways {
-        let parts = &simulated.bill.parts;
-        let mut row = vec![way.title().to_owned()];
+    for (strategy, _, simulated) in &compared.strategies {
+        let parts = &simulated.costs.parts;
+        let mut row = vec![strategy.title().to_owned()];
         row.extend([parts.system, parts.history, parts.tail, parts.answers].map(|part| part.to_string()));
         table.row(row);
     }
@@ -136,18 +137,21 @@ fn money(compared: &Compared) -> String {
 }
 
 fn curves(compared: &Compared) -> String {
-    let curves: Vec<(SendStrategy, Vec<f64>)> =
-        compared.ways.iter().map(|(way, _, simulated)| (*way, Compared::curve(simulated))).collect();
+    let curves: Vec<(SendStrategy, Vec<f64>)> = compared
+        .strategies
+        .iter()
+        .map(|(strategy, _, simulated)| (*strategy, Compared::curve(simulated)))
+        .collect();
     let highest = curves.iter().flat_map(|(_, curve)| curve).copied().fold(0.0, f64::max);
     let mut table = Table::new(&[("COST OF A TURN", Align::Left), ("FIRST TO LAST", Align::Left)]);
-    for (way, curve) in &curves {
-        table.row(vec![way.title().to_owned(), styled(colour(*way), sparkline(curve, highest))]);
+    for (strategy, curve) in &curves {
+        table.row(vec![strategy.title().to_owned(), styled(colour(*strategy), sparkline(curve, highest))]);
     }
     table.render()
 }
 
-fn colour(way: SendStrategy) -> anstyle::Style {
-    match way {
+fn colour(strategy: SendStrategy) -> anstyle::Style {
+    match strategy {
         SendStrategy::FreezeThenAppend => GREEN,
         SendStrategy::RebuildEachTurn => YELLOW,
         SendStrategy::InjectEverything => CYAN,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use foreword_agent::agent::Receipt;
 use foreword_agent::background::workflows::StartWorkflow;
-use foreword_agent::conversation::create::Beginning;
+use foreword_agent::conversation::create::ConversationSpec;
 use foreword_agent::conversation::feed::Progress;
 use foreword_agent::conversation::inbound::{Inbound, TurnOrigin};
 use foreword_agent::prompt::stored_changes::{layer_changed, template_changed};
@@ -55,9 +55,13 @@ impl<'r> Demo<'r> {
     ) -> Result<DemoConversation<'_>, Failure> {
         let id = ConversationId::new(id).map_err(|error| bad_id(&error))?;
         let title = Some(title.to_owned());
-        let beginning =
-            Beginning { id: Some(id.clone()), origin: occasion.clone(), title, ..Beginning::default() };
-        Box::pin(self.running.agent.begin_conversation(beginning)).await?;
+        let spec = ConversationSpec {
+            id: Some(id.clone()),
+            origin: occasion.clone(),
+            title,
+            ..ConversationSpec::default()
+        };
+        Box::pin(self.running.agent.create_conversation(spec)).await?;
         Ok(DemoConversation { demo: self, id, occasion })
     }
 

@@ -6,13 +6,13 @@ use utoipa::IntoResponses;
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 
 /// Errors of every route that needs a token.
-pub(crate) struct Refusals;
+pub(crate) struct CommonErrors;
 /// Errors of routes of a single resource.
-pub(crate) struct NotThere;
+pub(crate) struct NotFoundError;
 /// Errors of routes with a request body.
-pub(crate) struct Clashes;
+pub(crate) struct BodyErrors;
 
-impl IntoResponses for Refusals {
+impl IntoResponses for CommonErrors {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problems(&[
             ("400", "Malformed request."),
@@ -24,13 +24,13 @@ impl IntoResponses for Refusals {
     }
 }
 
-impl IntoResponses for NotThere {
+impl IntoResponses for NotFoundError {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problems(&[("404", "Does not exist, or the caller may not see it.")])
     }
 }
 
-impl IntoResponses for Clashes {
+impl IntoResponses for BodyErrors {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         problems(&[
             ("409", "Conflicts with the current state."),

@@ -1,5 +1,5 @@
-//! Confines a command to the files its trust permits, where the system supports that without root: Linux with Landlock.
-//! A command that cannot be confined is not run.
+//! The sandbox of `bash`: confines a command to the files its trust permits, where the system supports that without
+//! root: Linux with Landlock. A command that cannot be confined is not run.
 //!
 //! The restriction applies to a thread that only starts the command; the command and its child processes inherit it,
 //! and the thread ends. Nothing else in the program is restricted.
@@ -13,7 +13,7 @@ use crate::tools::file_access::FileAccess;
 
 /// The files a command may access.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Confinement {
+pub(super) struct Sandbox {
     /// The workspace.
     pub(super) directory: PathBuf,
     /// Readable files and folders below the workspace, with their content.
@@ -22,12 +22,12 @@ pub(super) struct Confinement {
     pub(super) writable: Vec<String>,
 }
 
-impl Confinement {
-    /// The confinement for the workspace at `directory`.
+impl Sandbox {
+    /// The sandbox for the workspace at `directory`.
     pub(super) fn new(directory: PathBuf, access: &FileAccess<'_>) -> io::Result<Self> {
-        let mut confinement = Self { directory, readable: Vec::new(), writable: Vec::new() };
-        confinement.look_into("", access)?;
-        Ok(confinement)
+        let mut sandbox = Self { directory, readable: Vec::new(), writable: Vec::new() };
+        sandbox.look_into("", access)?;
+        Ok(sandbox)
     }
 
     /// Adds the accessible entries of a folder: a nested folder as a whole if all its files have the same access.
@@ -61,13 +61,13 @@ impl Confinement {
     }
 }
 
-/// Starts `command` such that it and its child processes are limited to `confinement`.
+/// Starts `command` such that it and its child processes are limited to `sandbox`.
 #[cfg(target_os = "linux")]
-pub(super) async fn spawn(mut command: Command, confinement: Confinement) -> io::Result<Child> {
+pub(super) async fn spawn(mut command: Command, sandbox: Sandbox) -> io::Result<Child> {
     let runtime = tokio::runtime::Handle::current();
     let (sender, result) = tokio::sync::oneshot::channel();
     let start = move || {
-        let started = landlocked::restrict_this_thread(&confinement).and_then(|()| {
+        let started = landlocked::restrict_this_thread(&sandbox).and_then(|()| {
             let _in_runtime = runtime.enter();
             command.spawn()
         });
@@ -79,7 +79,7 @@ pub(super) async fn spawn(mut command: Command, confinement: Confinement) -> io:
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) async fn spawn(_command: Command, _confinement: Confinement) -> io::Result<Child> {
+pub(super) async fn spawn(_command: Command, _confinement: Sandbox) -> io::Result<Child> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "only Linux can hold a command to some files"))
 }
 
@@ -98,7 +98,7 @@ mod landlocked {
     };
     use rustix::fs::{Mode, OFlags, open, openat};
 
-    use super::Confinement;
+    use super::Sandbox;
 
     /// Programs and the files they need to start. Contains no personal files.
     const SYSTEM: [&str; 17] = [
@@ -127,7 +127,7 @@ mod landlocked {
     /// The ABI used where available: devices, network, signals to other processes, sockets.
     const MAX_ABI: ABI = ABI::V9;
 
-    pub(super) fn restrict_this_thread(confinement: &Confinement) -> io::Result<()> {
+    pub(super) fn restrict_this_thread(sandbox: &Sandbox) -> io::Result<()> {
         let unsupported = |error: &dyn std::fmt::Display| {
             io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -144,7 +144,7 @@ mod landlocked {
             .and_then(|rules| rules.scope(Scope::from_all(MAX_ABI)))
             .and_then(Ruleset::create)
             .map_err(|error| unsupported(&error))?;
-        for (handle, access) in openings(confinement) {
+        for (handle, access) in openings(sandbox) {
             let is_folder = handle.metadata()?.is_dir();
             let access = if is_folder { access } else { access & AccessFs::from_file(MIN_ABI) };
             rules = rules.add_rule(PathBeneath::new(handle, access)).map_err(|error| unsupported(&error))?;
@@ -157,7 +157,7 @@ mod landlocked {
     }
 
     /// The paths to permit, with their access rights. Missing paths are skipped.
-    fn openings(confinement: &Confinement) -> Vec<(File, BitFlags<AccessFs>)> {
+    fn openings(sandbox: &Sandbox) -> Vec<(File, BitFlags<AccessFs>)> {
         let read = AccessFs::from_read(MIN_ABI);
         let mut openings = Vec::new();
         let whole = |path: &str| open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map(File::from);
@@ -165,8 +165,8 @@ mod landlocked {
         let device = AccessFs::ReadFile | AccessFs::WriteFile;
         openings.extend(DEVICES.iter().filter_map(|path| Some((whole(path).ok()?, device))));
         let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let Ok(workspace) = open(&confinement.directory, folder, Mode::empty()) else { return openings };
-        let lists = [(&confinement.readable, read), (&confinement.writable, AccessFs::from_all(MIN_ABI))];
+        let Ok(workspace) = open(&sandbox.directory, folder, Mode::empty()) else { return openings };
+        let lists = [(&sandbox.readable, read), (&sandbox.writable, AccessFs::from_all(MIN_ABI))];
         for (paths, access) in lists {
             openings.extend(paths.iter().filter_map(|path| Some((inside(&workspace, path)?, access))));
         }

@@ -28,7 +28,7 @@ pub enum SpentBy {
 
 /// A spending limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allowance {
+pub struct BudgetRule {
     /// The amount and the period.
     pub budget: Budget,
     /// Whose spending is summed up.
@@ -54,7 +54,7 @@ pub struct Spender<'a> {
     pub agent: &'a str,
 }
 
-/// The account whose spending is compared with an [`Allowance`]. A field that is `None` does not restrict it.
+/// The account whose spending is compared with an [`BudgetRule`]. A field that is `None` does not restrict it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 pub struct Account {
     /// Only this user; the inner `None` means unknown users.
@@ -114,13 +114,13 @@ pub struct BudgetNotice {
     /// The minimum cost of the call, if that cost is what exceeds the budget.
     pub too_much: Option<Money>,
     /// When the next period begins.
-    pub begins_anew: Zoned,
+    pub resets_at: Zoned,
     /// The configuration key that raises the amount.
     pub key: String,
 }
 
-impl Allowance {
-    /// The account that `payer`'s spending is charged to; `None` if this allowance does not apply to `payer`.
+impl BudgetRule {
+    /// The account that `payer`'s spending is charged to; `None` if this rule does not apply to `payer`.
     #[must_use]
     pub fn account(&self, payer: &Spender<'_>) -> Option<Account> {
         if self.user.is_some() && self.user.as_deref() != payer.user {
@@ -138,17 +138,17 @@ impl Allowance {
     /// price is checked by the spent amount only.
     ///
     /// ```
-    /// use foreword_core::allowance::{Account, Allowance, SpentBy, BudgetVerdict};
+    /// use foreword_core::budget_rule::{Account, BudgetRule, SpentBy, BudgetVerdict};
     /// use foreword_core::budget::{Budget, Period};
     /// use foreword_core::money::{Money, Price};
     ///
     /// let budget = Budget::new(5.0, Period::Day).unwrap();
     /// let (of, user, key) = (SpentBy::All, None, "budgets.0.usd".to_owned());
-    /// let allowance = Allowance { budget, of, user, warn_percent: 80, stop: true, key };
+    /// let budget_rule = BudgetRule { budget, of, user, warn_percent: 80, stop: true, key };
     /// let now = "2026-11-16T08:30:00+01:00[Europe/Berlin]".parse().unwrap();
-    /// let judge = |usd| allowance.judge(&Account::default(), Money::from_dollars(usd), Price::Unknown, &now);
-    /// assert_eq!(judge(3.99), BudgetVerdict::Fine);
-    /// let BudgetVerdict::Stop(notice) = judge(5.01) else { panic!() };
+    /// let check = |usd| budget_rule.check(&Account::default(), Money::from_dollars(usd), Price::Unknown, &now);
+    /// assert_eq!(check(3.99), BudgetVerdict::Fine);
+    /// let BudgetVerdict::Stop(notice) = check(5.01) else { panic!() };
     /// assert_eq!(
     ///     notice.to_owner(),
     ///     "the budget of $5.0000 per day is used up: $5.0100 spent. It resets on Tue 17 Nov at 00:00 (CET); to continue \
@@ -160,7 +160,7 @@ impl Allowance {
     /// );
     /// ```
     #[must_use]
-    pub fn judge(&self, account: &Account, spent: Money, at_least: Price, now: &Zoned) -> BudgetVerdict {
+    pub fn check(&self, account: &Account, spent: Money, at_least: Price, now: &Zoned) -> BudgetVerdict {
         let amount = self.budget.amount();
         let too_much = at_least.known().filter(|cost| spent < amount && spent + *cost > amount);
         let notice = BudgetNotice {
@@ -169,7 +169,7 @@ impl Allowance {
             spent,
             amount,
             too_much,
-            begins_anew: self.budget.per().next(now),
+            resets_at: self.budget.per().next(now),
             key: self.key.clone(),
         };
         let percent = u128::from(spent.picodollars()) * 100;
@@ -183,7 +183,7 @@ impl Allowance {
     }
 }
 
-impl fmt::Display for Allowance {
+impl fmt::Display for BudgetRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} per {}", self.budget.amount(), self.budget.per())?;
         match self.of {
@@ -231,7 +231,7 @@ impl BudgetNotice {
     }
 
     fn when(&self) -> String {
-        self.begins_anew.strftime("on %a %-d %b at %H:%M (%Z)").to_string()
+        self.resets_at.strftime("on %a %-d %b at %H:%M (%Z)").to_string()
     }
 }
 
@@ -242,10 +242,10 @@ mod tests {
     use super::*;
     use crate::budget::Period;
 
-    fn allowance(usd: f64, of: SpentBy, user: Option<&str>) -> Allowance {
+    fn budget_rule(usd: f64, of: SpentBy, user: Option<&str>) -> BudgetRule {
         let budget = Budget::new(usd, Period::Day).unwrap();
         let key = "budgets.0.usd".to_owned();
-        Allowance { budget, of, user: user.map(Into::into), warn_percent: 80, stop: true, key }
+        BudgetRule { budget, of, user: user.map(Into::into), warn_percent: 80, stop: true, key }
     }
 
     fn now() -> Zoned {
@@ -273,12 +273,12 @@ mod tests {
             (10.0, known(0.0), "stop", "warn"),
             (12.0, Price::Unknown, "stop", "warn"),
         ] {
-            let stops = allowance(10.0, SpentBy::All, None);
-            let warns = Allowance { stop: false, ..stops.clone() };
-            let judge = |allowance: &Allowance| {
-                word(&allowance.judge(&Account::default(), Money::from_dollars(spent), at_least, &now()))
+            let stops = budget_rule(10.0, SpentBy::All, None);
+            let warns = BudgetRule { stop: false, ..stops.clone() };
+            let check = |budget_rule: &BudgetRule| {
+                word(&budget_rule.check(&Account::default(), Money::from_dollars(spent), at_least, &now()))
             };
-            assert_eq!((judge(&stops), judge(&warns)), (stopping, warning), "{spent} {at_least}");
+            assert_eq!((check(&stops), check(&warns)), (stopping, warning), "{spent} {at_least}");
         }
     }
 
@@ -294,27 +294,27 @@ mod tests {
             (SpentBy::All, Some("alice"), Some("alice"), None),
             (SpentBy::Session, Some("alice"), Some("alice, conversation c-1"), None),
         ] {
-            let allowance = allowance(1.0, of, user);
-            let account = |payer: &Spender<'_>| allowance.account(payer).map(|account| account.to_string());
-            assert_eq!(account(&alice).as_deref(), expected, "{allowance}");
-            assert_eq!(account(&nobody).as_deref(), unknown, "{allowance}");
-            let own = allowance.account(&alice).unwrap();
-            assert!(own.is_of(&alice) && own.is_of(&nobody) == (expected == unknown), "{allowance}");
+            let budget_rule = budget_rule(1.0, of, user);
+            let account = |payer: &Spender<'_>| budget_rule.account(payer).map(|account| account.to_string());
+            assert_eq!(account(&alice).as_deref(), expected, "{budget_rule}");
+            assert_eq!(account(&nobody).as_deref(), unknown, "{budget_rule}");
+            let own = budget_rule.account(&alice).unwrap();
+            assert!(own.is_of(&alice) && own.is_of(&nobody) == (expected == unknown), "{budget_rule}");
         }
     }
 
     #[test]
     fn only_the_owner_sees_amounts() {
-        let allowance = allowance(5.0, SpentBy::User, None);
+        let budget_rule = budget_rule(5.0, SpentBy::User, None);
         let account = Account { user: Some(Some("bob".to_owned())), ..Account::default() };
-        let judge = |usd, at_least| allowance.judge(&account, Money::from_dollars(usd), at_least, &now());
-        let BudgetVerdict::Warn(warning) = judge(4.1, Price::Unknown) else { panic!() };
+        let check = |usd, at_least| budget_rule.check(&account, Money::from_dollars(usd), at_least, &now());
+        let BudgetVerdict::Warn(warning) = check(4.1, Price::Unknown) else { panic!() };
         assert_eq!(
             warning.to_owner(),
             "the budget of $5.0000 per day for each user is spent to 82 %: $4.1000 by bob. It resets on Tue 17 Nov \
              at 00:00 (CET); to continue sooner, raise `budgets.0.usd` in foreword.yaml"
         );
-        let BudgetVerdict::Stop(stop) = judge(4.1, Price::Known(Money::from_dollars(1.0))) else { panic!() };
+        let BudgetVerdict::Stop(stop) = check(4.1, Price::Known(Money::from_dollars(1.0))) else { panic!() };
         assert!(
             stop.to_owner()
                 .contains("does not suffice: $4.1000 spent by bob, and this call costs $1.0000 or more")
@@ -327,13 +327,13 @@ mod tests {
         fn stop_is_final_and_budget_is_never_knowingly_exceeded(
             usd in 0.01..1_000.0_f64, spent in 0.0..2_000.0_f64, more in 0.0..100.0_f64, at_least in 0.0..100.0_f64,
         ) {
-            let allowance = allowance(usd, SpentBy::All, None);
+            let budget_rule = budget_rule(usd, SpentBy::All, None);
             let price = Price::Known(Money::from_dollars(at_least));
-            let judge = |usd: f64| allowance.judge(&Account::default(), Money::from_dollars(usd), price, &now());
-            if let BudgetVerdict::Stop(_) = judge(spent) {
-                prop_assert_eq!(word(&judge(spent + more)), "stop");
+            let check = |usd: f64| budget_rule.check(&Account::default(), Money::from_dollars(usd), price, &now());
+            if let BudgetVerdict::Stop(_) = check(spent) {
+                prop_assert_eq!(word(&check(spent + more)), "stop");
             } else {
-                prop_assert!(Money::from_dollars(spent) + Money::from_dollars(at_least) <= allowance.budget.amount());
+                prop_assert!(Money::from_dollars(spent) + Money::from_dollars(at_least) <= budget_rule.budget.amount());
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::app::App;
 
 /// A problem that lasts until it is fixed.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct StandingProblem {
+pub(crate) struct ServerProblem {
     /// A stable code: `config_missing`, `config_empty`, `config_refused`, `workspace_unavailable`, or `store_` and the fault.
     #[schema(example = "config_missing")]
     pub(crate) code: String,
@@ -20,8 +20,8 @@ pub(crate) struct StandingProblem {
 }
 
 /// All current problems.
-pub(crate) fn all(app: &App) -> Vec<StandingProblem> {
-    let workspace = app.workspace.problem().map(|error| StandingProblem {
+pub(crate) fn all(app: &App) -> Vec<ServerProblem> {
+    let workspace = app.workspace.problem().map(|error| ServerProblem {
         code: match &error {
             WorkspaceError::Unavailable { .. } => "workspace_unavailable",
             WorkspaceError::ConfigMissing => "config_missing",
@@ -32,7 +32,7 @@ pub(crate) fn all(app: &App) -> Vec<StandingProblem> {
         message: error.to_string(),
         help: error.help(),
     });
-    let store = app.store.health().failures().into_iter().map(|failure| StandingProblem {
+    let store = app.store.health().failures().into_iter().map(|failure| ServerProblem {
         code: format!("store_{}", failure.fault.as_str()),
         message: failure.error.to_string(),
         help: Some(failure.error.help().to_owned()),
