@@ -29,7 +29,7 @@ export async function openSession(with_: { code: string } | { token: string }): 
   return (await response.json()) as Session;
 }
 
-/** Closes the login session. On failure the cookie is still valid, so the error says so. */
+/** Closes the login session. On failure the cookie is still valid, which the error mentions. */
 export async function closeSession(): Promise<void> {
   try {
     const response = await checked(fetch("/api/v1/session", { method: "DELETE" }));

@@ -115,7 +115,8 @@ const IMITATIONS: &[&str] = &["foreword-offline/src/", "serve/demo/sample_conver
 pub(crate) fn texts<'a>(path: &str, text: &'a str) -> impl Iterator<Item = (usize, String)> + use<'a> {
     let is_title = path.starts_with("web/tests/");
     let is_test = path.contains("/tests") || path.contains(".test.");
-    let is_source = (path.contains("/src/") || path.starts_with("web/src/")) && !is_test;
+    let is_source =
+        (path.starts_with("crates/") && path.contains("/src/") || path.starts_with("web/src/")) && !is_test;
     let is_exempt = path.ends_with("schema.d.ts") || IMITATIONS.iter().any(|part| path.contains(part));
     let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
     let lines = (1..).zip(code.lines()).filter(move |(_, line)| {
