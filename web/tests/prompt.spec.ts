@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { expectAccessible } from "./accessibility";
+import { get } from "./chat_helpers";
 import { expect, horizontalOverflow, test, waitUntilLoaded } from "./fixtures";
 import { tabTo } from "./keyboard";
 import { type RunningServer, startServer } from "./server";
@@ -236,8 +237,14 @@ test("epochs show their reason and the changes between two", async ({ page, open
   await expect(page.getByRole("combobox", { name: "Conversation" })).toHaveValue("At the bench");
   const rows = page.getByRole("row");
   await expect(rows.filter({ hasText: "in force" })).toContainText("trust fell from inner to familiar");
-  await expect(rows.filter({ hasText: "first turn" })).toContainText("1,623");
-  await expect(page.getByText("Removed: user/USER.md. 275 tokens fewer.")).toBeVisible();
+  const { epochs } = await get<{ epochs: { items: { tokens: number }[] } }>(
+    page,
+    "/api/v1/conversations/workshop/prompt",
+  );
+  const [inForce, first] = [epochs.items[0]?.tokens ?? 0, epochs.items.at(-1)?.tokens ?? 0];
+  expect(first).toBeGreaterThan(inForce);
+  await expect(rows.filter({ hasText: "first turn" })).toContainText(first.toLocaleString("en"));
+  await expect(page.getByText(`Removed: user/USER.md. ${first - inForce} tokens fewer.`)).toBeVisible();
   await expect(page.locator(".diff").getByText("hand_over").first()).toBeVisible();
   await page.getByRole("radio", { name: "Epoch 2 as the one before" }).check();
   await expect(page.getByLabel("Text of epoch 2")).toContainText("These rules come first");
