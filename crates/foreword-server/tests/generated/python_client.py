@@ -48,8 +48,8 @@ def plain_requests(client):
     missing = get_layers_id.sync(client=client, id="no-such-layer")
     assert isinstance(missing, models.Problem) and missing.code == "not_found", missing
     conversation = begin(client)
-    said = post_conversations_id_messages.sync(conversation, client=client, body=models.NewMessage(text="!say Hello."))
-    assert isinstance(said, models.Said) and said.outcome == "done", said
+    posted = post_conversations_id_messages.sync(conversation, client=client, body=models.NewMessage(text="!say Hello."))
+    assert isinstance(posted, models.PostedMessage) and posted.outcome == "done", posted
     listed = get_conversations_id_messages.sync(conversation, client=client)
     assert len(listed.items) == 2, listed
 
