@@ -103,6 +103,8 @@ impl Subscription {
             return Ok(Vec::new());
         }
         if let Some(items) = self.channel.buffered_after(self.after) {
+            // A reader of the live buffer that needs the store afterwards has fallen behind.
+            self.caught_up = true;
             return Ok(self.advance(items));
         }
         let page = store
