@@ -2,7 +2,7 @@
 import type { TemplateBody } from "../../api/schema";
 import { Timestamp } from "../../parts/format";
 import { DiscardedNotice } from "../../parts/undo_discard";
-import type { EditingState } from "./useEditing";
+import type { EditingState } from "./useTemplateDraft";
 
 export function Notices({
   editing,

@@ -19,7 +19,7 @@ import { Notices } from "./Notices";
 import { variables as allVariables, stored as storedNow, versions } from "./requests";
 import { useImpact } from "./SaveCost";
 import { type UrlState, useUrlState } from "./url_state";
-import { useEditing } from "./useEditing";
+import { useTemplateDraft } from "./useTemplateDraft";
 import { Versions } from "./Versions";
 import { WriteTab } from "./WriteTab";
 
@@ -63,7 +63,7 @@ interface OpenTemplateProps {
 function OpenTemplate({ stored, refresh, variables, occasions, query }: OpenTemplateProps) {
   const version = stored.version ?? 0;
   const current = useMemo(() => ({ version, text: normalizeLineEndings(stored.template) }), [version, stored.template]);
-  const editing = useEditing(current);
+  const editing = useTemplateDraft(current);
   const agents = useMemo(() => occasions.agents.filter((agent) => agent.uses_template), [occasions]);
   const [question, ask] = useState<Question>();
   const [reason, setReason] = useState("");

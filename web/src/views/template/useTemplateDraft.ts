@@ -22,7 +22,7 @@ export interface SetAsideDraft {
   drop: () => void;
 }
 
-export function useEditing(stored: Stored): EditingState | undefined {
+export function useTemplateDraft(stored: Stored): EditingState | undefined {
   const discarded = useUndoDiscard(useDraft("template", stored));
   const aside = useSetAside("template");
   if (!discarded) return undefined;
