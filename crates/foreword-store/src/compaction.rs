@@ -6,7 +6,7 @@ use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role, Usag
 use foreword_prompt::epoch::EpochTriggers;
 
 use crate::conversation_lock;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::epochs::{self, ProposedEpoch, StoredEpoch};
 use crate::error::StoreError;
 use crate::messages;
@@ -72,7 +72,7 @@ impl Operation for Compact {
     type Output = CompactedHistory;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<CompactedHistory, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<CompactedHistory, StoreError> {
         let Compaction { epoch, covered_to, expected, hold, .. } = &self.0;
         let conversation = &epoch.conversation;
         conversation_lock::lock(sql, conversation).await?;
@@ -121,9 +121,9 @@ pub(crate) const STATEMENTS: &[&str] = &[EPOCH_OF];
 
 impl Compact {
     /// The result of this compaction, if it was committed before and the caller retries.
-    async fn done_before<S: Sql>(
+    async fn done_before(
         &self,
-        sql: &mut S,
+        sql: &mut Transaction<'_>,
         history: &History,
     ) -> Result<Option<CompactedHistory>, StoreError> {
         let Compaction { epoch, summary, expected, .. } = &self.0;

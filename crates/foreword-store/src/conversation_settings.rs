@@ -7,7 +7,7 @@ use foreword_core::timestamp::Timestamp;
 
 use crate::changes::StoreChange;
 use crate::conversation_lock::{lock, not_found};
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -144,7 +144,7 @@ impl Operation for Get {
     type Output = VersionedSettings;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<VersionedSettings, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<VersionedSettings, StoreError> {
         read(sql, &self.0).await.map(Option::unwrap_or_default)
     }
 }
@@ -159,7 +159,7 @@ impl Operation for Update {
     type Output = ConversationSettings;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<ConversationSettings, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<ConversationSettings, StoreError> {
         let id = &self.conversation;
         lock(sql, id).await?;
         let current = read(sql, id).await?.ok_or_else(|| not_found(id))?.settings;
@@ -168,14 +168,14 @@ impl Operation for Update {
             return Ok(changed);
         }
         write(sql, id, &changed, self.at).await?;
-        sql.announce(StoreChange::Settings(id.clone())).await?;
+        sql.announce(StoreChange::Settings(id.clone()));
         Ok(changed)
     }
 }
 
 /// The settings of a conversation, or `None` if there is no such conversation.
-pub(crate) async fn read<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn read(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
 ) -> Result<Option<VersionedSettings>, StoreError> {
     let row = sql.query_optional(READ, values![conversation]).await?;
@@ -183,8 +183,8 @@ pub(crate) async fn read<S: Sql>(
 }
 
 /// Writes the settings and increments their version. The caller holds the conversation's lock.
-pub(crate) async fn write<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn write(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
     settings: &ConversationSettings,
     at: Timestamp,

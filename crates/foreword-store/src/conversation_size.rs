@@ -3,7 +3,7 @@
 use foreword_core::id::ConversationId;
 use foreword_core::message::Kind;
 
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -55,12 +55,12 @@ impl Operation for Tokens {
     type Output = u64;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         tokens(sql, &self.0).await
     }
 }
 
-async fn tokens<S: Sql>(sql: &mut S, conversation: &ConversationId) -> Result<u64, StoreError> {
+async fn tokens(sql: &mut Transaction<'_>, conversation: &ConversationId) -> Result<u64, StoreError> {
     let Some(row) = sql.query_optional(LAST_USAGE, values![conversation]).await? else { return Ok(0) };
     let output: u64 = row.get(2)?;
     // The messages that a summary was made from have left the history.
@@ -76,7 +76,7 @@ impl Operation for Measure {
     type Output = ConversationSize;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<ConversationSize, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<ConversationSize, StoreError> {
         let conversation = &self.0;
         let (compactions, covered_to) = match sql.query_optional(LAST_COVERED, values![conversation]).await? {
             Some(row) => (row.get(0)?, row.get(1)?),
@@ -96,7 +96,11 @@ impl Operation for Measure {
 }
 
 /// The number of messages up to sequence number `up_to`.
-async fn count<S: Sql>(sql: &mut S, conversation: &ConversationId, up_to: u64) -> Result<u64, StoreError> {
+async fn count(
+    sql: &mut Transaction<'_>,
+    conversation: &ConversationId,
+    up_to: u64,
+) -> Result<u64, StoreError> {
     match sql.query_optional(MESSAGES, values![conversation, up_to]).await? {
         Some(row) => row.get(0),
         None => Ok(0),

@@ -8,7 +8,7 @@ use foreword_core::timestamp::Timestamp;
 use crate::changes::StoreChange;
 use crate::conversation_lock::lock;
 use crate::conversation_settings::{self, ConversationSettings};
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::epochs;
 use crate::error::StoreError;
 use crate::store::Store;
@@ -216,7 +216,7 @@ impl Operation for Create {
     type Output = Created;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Created, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Created, StoreError> {
         let new = &self.0;
         lock(sql, &new.id).await?;
         if let Some(there) = get(sql, &new.id).await? {
@@ -241,7 +241,7 @@ impl Operation for Create {
         if !new.settings.is_empty() {
             conversation_settings::write(sql, &new.id, &new.settings, new.at).await?;
         }
-        sql.announce(StoreChange::Conversation(new.id.clone())).await?;
+        sql.announce(StoreChange::Conversation(new.id.clone()));
         let new = new.clone();
         Ok(Created::New(Conversation {
             id: new.id,
@@ -263,7 +263,7 @@ impl Operation for Get {
     type Output = Option<Conversation>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Conversation>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<Conversation>, StoreError> {
         get(sql, &self.0).await
     }
 }
@@ -274,7 +274,7 @@ impl Operation for List {
     type Output = Vec<Conversation>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Conversation>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Conversation>, StoreError> {
         let ConversationPage { limit, user, agent, behind } = &self.0;
         let limit = *limit;
         if let Some(agent) = agent {
@@ -291,8 +291,8 @@ impl Operation for List {
 }
 
 /// Lists an agent's conversations by filtering all of them. With few agents, most rows match.
-async fn of_agent<S: Sql>(
-    sql: &mut S,
+async fn of_agent(
+    sql: &mut Transaction<'_>,
     agent: &str,
     page: &ConversationPage,
 ) -> Result<Vec<Conversation>, StoreError> {
@@ -312,7 +312,7 @@ impl Operation for Delete {
     type Output = bool;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<bool, StoreError> {
         let id = &self.0;
         lock(sql, id).await?;
         let texts = epochs::texts_of(sql, id).await?;
@@ -320,13 +320,13 @@ impl Operation for Delete {
         let deleted = sql.execute("DELETE FROM conversations WHERE id = ?1", values![id]).await?;
         epochs::drop_unused_texts(sql, &texts).await?;
         if deleted > 0 {
-            sql.announce(StoreChange::Conversation(id.clone())).await?;
+            sql.announce(StoreChange::Conversation(id.clone()));
         }
         Ok(deleted > 0)
     }
 }
 
-async fn get<S: Sql>(sql: &mut S, id: &ConversationId) -> Result<Option<Conversation>, StoreError> {
+async fn get(sql: &mut Transaction<'_>, id: &ConversationId) -> Result<Option<Conversation>, StoreError> {
     sql.query_optional(GET, values![id]).await?.as_ref().map(conversation).transpose()
 }
 

@@ -11,7 +11,7 @@ use foreword_core::timestamp::Timestamp;
 
 use crate::changes::StoreChange;
 use crate::conversation_lock::{lock, not_found};
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::messages;
 use crate::store::Store;
@@ -82,7 +82,7 @@ impl Operation for HandOverConversation {
     type Output = HandOverOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<HandOverOutcome, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<HandOverOutcome, StoreError> {
         let new = &self.0;
         lock(sql, &new.conversation).await?;
         let select = "SELECT agent, lease_turn FROM conversations WHERE id = ?1";
@@ -110,7 +110,7 @@ impl Operation for Request {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         let new = &self.new;
         lock(sql, &new.conversation).await?;
         let select = "SELECT agent, lease_turn FROM conversations WHERE id = ?1";
@@ -138,14 +138,14 @@ impl Operation for List {
     type Output = Vec<HandOver>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<HandOver>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<HandOver>, StoreError> {
         sql.query(ALL, values![&self.0]).await?.iter().map(hand_over).collect()
     }
 }
 
 /// The agent of a conversation and its hand-overs so far. `None` if there is no such conversation.
-pub(crate) async fn agent_of<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn agent_of(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
 ) -> Result<Option<(String, Vec<HandOver>)>, StoreError> {
     let Some(row) = sql.query_optional(OF_CONVERSATION, values![conversation]).await? else {
@@ -166,8 +166,8 @@ pub(crate) enum FiringEnd {
 }
 
 /// Applies or discards the hand-over that a finished turn has requested. The caller holds the conversation's lock.
-pub(crate) async fn apply_or_discard<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn apply_or_discard(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
     turn: &TurnId,
     ended: FiringEnd,
@@ -191,20 +191,23 @@ pub(crate) async fn apply_or_discard<S: Sql>(
     make(sql, &new, row.get(0)?, &from, Some(turn)).await.map(drop)
 }
 
-async fn discard_requests<S: Sql>(sql: &mut S, conversation: &ConversationId) -> Result<(), StoreError> {
+async fn discard_requests(
+    sql: &mut Transaction<'_>,
+    conversation: &ConversationId,
+) -> Result<(), StoreError> {
     let delete = "DELETE FROM hand_overs WHERE conversation_id = ?1 AND after_seq IS NULL";
     sql.execute(delete, values![conversation]).await.map(drop)
 }
 
-async fn next_number<S: Sql>(sql: &mut S, conversation: &ConversationId) -> Result<u64, StoreError> {
+async fn next_number(sql: &mut Transaction<'_>, conversation: &ConversationId) -> Result<u64, StoreError> {
     let select = "SELECT COALESCE(MAX(number), 0) FROM hand_overs WHERE conversation_id = ?1";
     let row = sql.query_optional(select, values![conversation]).await?;
     Ok(row.map_or(Ok(0), |row| row.get::<u64>(0))? + 1)
 }
 
 /// Sets the new agent, adds the notice, and records who has spoken so far.
-async fn make<S: Sql>(
-    sql: &mut S,
+async fn make(
+    sql: &mut Transaction<'_>,
     new: &NewHandOver,
     number: u64,
     from: &str,
@@ -220,7 +223,7 @@ async fn make<S: Sql>(
     let after = notice.seq - 1;
     insert(sql, new, Record { number, from, turn, said: &said, after: Some(after) }).await?;
     sql.execute("UPDATE conversations SET agent = ?2 WHERE id = ?1", values![conversation, &new.to]).await?;
-    sql.announce(StoreChange::Conversation(conversation.clone())).await?;
+    sql.announce(StoreChange::Conversation(conversation.clone()));
     let (from, to, wish) = (from.to_owned(), new.to.clone(), new.wish.clone());
     Ok((HandOver { number, from, to, wish, said, after, at: new.at }, notice))
 }
@@ -242,8 +245,8 @@ fn notice_of(new: &NewHandOver, text: String) -> NewMessage {
 }
 
 /// Who wrote answered messages, and who answered, by trust. Several messages of one turn count as one answer.
-async fn spoken_since<S: Sql>(
-    sql: &mut S,
+async fn spoken_since(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
     before: u64,
 ) -> Result<Vec<SpeakerCount>, StoreError> {
@@ -275,7 +278,7 @@ struct Record<'a> {
     after: Option<u64>,
 }
 
-async fn insert<S: Sql>(sql: &mut S, new: &NewHandOver, record: Record<'_>) -> Result<(), StoreError> {
+async fn insert(sql: &mut Transaction<'_>, new: &NewHandOver, record: Record<'_>) -> Result<(), StoreError> {
     let said = serde_json::to_string(record.said)
         .map_err(|error| StoreError::Unreadable { what: format!("who has spoken: {error}") })?;
     let insert =

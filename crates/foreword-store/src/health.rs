@@ -11,7 +11,7 @@ use foreword_core::timestamp::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -204,7 +204,7 @@ impl Operation for Probe {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         // In one transaction: the row is never visible, but its pages are written.
         let insert =
             "INSERT INTO nodes (node, version, listen, started_at, seen_at) VALUES (?1, '', ?2, ?3, ?3)

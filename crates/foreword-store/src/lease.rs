@@ -8,7 +8,7 @@ use foreword_core::id::NodeId;
 use foreword_core::lease::{Lease, LeaseState};
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Row, Sql, Value, values};
+use crate::engine::{Row, Transaction, Value, values};
 use crate::error::StoreError;
 
 /// A lease as stored. It may have expired.
@@ -32,9 +32,9 @@ impl StoredLease {
     ///
     /// `redate` is an `UPDATE` with the values `?1` (`id`), `?2` (the new time), `?3` (the fence) and `?4` (the old
     /// time). It must compare fence and old time: not every caller holds the lock, and the holder may have renewed.
-    pub(crate) async fn is_free<S: Sql>(
+    pub(crate) async fn is_free(
         &self,
-        sql: &mut S,
+        sql: &mut Transaction<'_>,
         id: Value,
         redate: &'static str,
         clock: Timestamp,

@@ -5,7 +5,7 @@ use foreword_core::money::Money;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::trust::Trust;
 
-use crate::engine::{Access, Operation, Sql, Value, values};
+use crate::engine::{Access, Operation, Transaction, Value, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -87,7 +87,7 @@ impl Operation for Measure {
     type Output = ConversationMetrics;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<ConversationMetrics, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<ConversationMetrics, StoreError> {
         let mut metrics = ConversationMetrics::default();
         let mut duration = std::time::Duration::ZERO;
         for row in sql.query(TURNS, &self.values()).await? {

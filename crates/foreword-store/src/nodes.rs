@@ -7,7 +7,7 @@ use std::time::Duration;
 use foreword_core::id::NodeId;
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::{Engine, Store};
 
@@ -86,7 +86,7 @@ impl Operation for Holders {
     type Output = BTreeSet<String>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<BTreeSet<String>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<BTreeSet<String>, StoreError> {
         let select = "SELECT holder FROM turns WHERE state = 'running'
             UNION SELECT holder FROM workflow_runs WHERE state = 'running'
             UNION SELECT node FROM schedule_firings WHERE ended_at IS NULL";
@@ -100,7 +100,7 @@ impl Operation for RegisterNode {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         let Node { node, version, listen, started_at, seen_at } = &self.0;
         let seen_at = sql.clock(*seen_at).await?;
         sql.execute(
@@ -119,7 +119,7 @@ impl Operation for Stopped {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         sql.execute("DELETE FROM nodes WHERE node = ?1", values![&self.0]).await?;
         Ok(())
     }
@@ -134,7 +134,7 @@ impl Operation for ListNodes {
     type Output = Nodes;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Nodes, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Nodes, StoreError> {
         let now = sql.clock(self.now).await?;
         let select = "SELECT node, version, listen, started_at, seen_at FROM nodes WHERE seen_at >= ?1
              ORDER BY started_at, node";
@@ -161,7 +161,7 @@ impl Operation for Forget {
     type Output = u64;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         let now = sql.clock(self.now).await?;
         sql.execute("DELETE FROM nodes WHERE seen_at < ?1", values![now.minus(self.within)]).await
     }

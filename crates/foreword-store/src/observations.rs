@@ -9,7 +9,7 @@ use foreword_core::message::Provenance;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::trust::Trust;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -83,7 +83,7 @@ impl Operation for Add {
     type Output = bool;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<bool, StoreError> {
         let new = &self.0;
         let insert = "INSERT INTO observations (id, store, title, text, trust, provenance, tainted,
                 conversation_id, turn_id, author, created_at)
@@ -117,7 +117,7 @@ impl Operation for List {
     type Output = Vec<Observation>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Observation>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Observation>, StoreError> {
         let select =
             "SELECT id, store, title, text, trust, provenance, tainted, conversation_id, turn_id, author,
                 created_at
@@ -147,7 +147,7 @@ impl Operation for Get {
     type Output = Observation;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Observation, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Observation, StoreError> {
         let select =
             "SELECT id, store, title, text, trust, provenance, tainted, conversation_id, turn_id, author,
                 created_at
@@ -166,7 +166,7 @@ impl Operation for Count {
     type Output = BTreeMap<MemoryStore, u64>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<BTreeMap<MemoryStore, u64>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<BTreeMap<MemoryStore, u64>, StoreError> {
         let select = "SELECT COUNT(*) FROM observations WHERE store = ?1";
         let mut counts = BTreeMap::new();
         for store in &self.0 {

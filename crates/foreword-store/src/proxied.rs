@@ -4,7 +4,7 @@
 use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::requests::{LastRequest, remember};
 use crate::store::Store;
@@ -110,7 +110,7 @@ impl Operation for Save {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         // Two nodes that write the same rows in different orders would deadlock.
         sql.lock("proxied").await?;
         for new in &self.conversations {
@@ -123,7 +123,7 @@ impl Operation for Save {
     }
 }
 
-async fn insert<S: Sql>(sql: &mut S, new: &NewProxiedConversation) -> Result<(), StoreError> {
+async fn insert(sql: &mut Transaction<'_>, new: &NewProxiedConversation) -> Result<(), StoreError> {
     let NewProxiedConversation { proxied, agent, user, channel } = new;
     let insert =
         "INSERT INTO conversations (id, agent, user_id, channel, situation, created_at, last_activity_at)
@@ -168,7 +168,7 @@ impl Operation for Read {
     type Output = Vec<ProxiedConversation>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ProxiedConversation>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<ProxiedConversation>, StoreError> {
         let rows = match self {
             Self::Recent { limit } => {
                 let select = select!("ORDER BY last_at DESC, conversation_id LIMIT ?1");
@@ -206,7 +206,7 @@ impl Operation for Prune {
     type Output = u64;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         sql.lock("proxied").await?;
         let old = match self {
             Self::Before(before) => {

@@ -1,6 +1,6 @@
 //! The lengths of the queues, counted with partial indexes.
 
-use crate::engine::{Access, Operation, Sql};
+use crate::engine::{Access, Operation, Transaction};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -35,7 +35,7 @@ impl Operation for Count {
     type Output = Queues;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Queues, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Queues, StoreError> {
         Ok(Queues {
             inbox: count(sql, INBOX).await?,
             turns: count(sql, TURNS).await?,
@@ -45,7 +45,7 @@ impl Operation for Count {
     }
 }
 
-async fn count<S: Sql>(sql: &mut S, select: &'static str) -> Result<u64, StoreError> {
+async fn count(sql: &mut Transaction<'_>, select: &'static str) -> Result<u64, StoreError> {
     sql.query_optional(select, &[]).await?.map_or(Ok(0), |row| row.get(0))
 }
 

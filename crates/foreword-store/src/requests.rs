@@ -4,7 +4,7 @@
 use foreword_core::message::Usage;
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -81,7 +81,7 @@ impl Operation for Key {
     type Output = String;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<String, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<String, StoreError> {
         let insert = "INSERT INTO shape_keys (number, key, made_at) VALUES (1, ?1, ?2) ON CONFLICT (number) DO NOTHING";
         sql.execute(insert, values![&*self.fresh, self.now]).await?;
         let row = sql.query_optional("SELECT key FROM shape_keys WHERE number = 1", &[]).await?;
@@ -95,12 +95,12 @@ impl Operation for Remember {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         remember(sql, &self.0).await
     }
 }
 
-pub(crate) async fn remember<S: Sql>(sql: &mut S, request: &LastRequest) -> Result<(), StoreError> {
+pub(crate) async fn remember(sql: &mut Transaction<'_>, request: &LastRequest) -> Result<(), StoreError> {
     let LastRequest { thread, at, shape, epoch, usage, answer_id } = request;
     // Numbers always serialise.
     let usage = usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
@@ -118,7 +118,7 @@ impl Operation for Last {
     type Output = Option<LastRequest>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<LastRequest>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<LastRequest>, StoreError> {
         let select = "SELECT thread, at, shape, epoch, usage, answer_id FROM last_requests WHERE thread = ?1";
         sql.query_optional(select, values![&*self.0]).await?.as_ref().map(last_request).transpose()
     }
@@ -143,7 +143,7 @@ impl Operation for Forget {
     type Output = u64;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         let delete = "DELETE FROM last_requests WHERE thread IN
             (SELECT thread FROM last_requests WHERE at < ?1 ORDER BY at LIMIT ?2)";
         sql.execute(delete, values![self.0, PRUNE_BATCH]).await

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use rusqlite::Connection;
 
 use crate::engine::sqlite::connection::make_tables;
-use crate::engine::{Row, Sql};
+use crate::engine::{Row, Transaction};
 use crate::error::StoreError;
 
 /// How many rows are held in memory at a time.
@@ -57,9 +57,9 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// The page after the row `last`, or the first one. An empty page is the end.
-    pub(crate) async fn behind<S: Sql>(
+    pub(crate) async fn behind(
         &'static self,
-        sql: &mut S,
+        sql: &mut Transaction<'_>,
         last: Option<&Row>,
     ) -> Result<Vec<Row>, StoreError> {
         match last {

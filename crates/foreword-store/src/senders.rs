@@ -12,7 +12,7 @@ use foreword_core::sender::{
 use foreword_core::timestamp::Timestamp;
 use foreword_core::zero_byte::without_zero_bytes;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::search_pattern::SearchPattern;
 use crate::store::Store;
@@ -118,15 +118,15 @@ impl Operation for Record {
     type Output = RecordedExchanges;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<RecordedExchanges, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<RecordedExchanges, StoreError> {
         sql.lock(LOCK).await?;
         record(sql, &self.0).await
     }
 }
 
 /// Records the exchanges of a turn. The caller holds [`LOCK`].
-pub(crate) async fn record<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn record(
+    sql: &mut Transaction<'_>,
     turn: &TurnExchanges,
 ) -> Result<RecordedExchanges, StoreError> {
     let fresh = fresh(sql, &turn.exchanges).await?;
@@ -152,8 +152,8 @@ pub(crate) async fn record<S: Sql>(
 }
 
 /// The exchanges that are not in the history yet, without duplicates.
-async fn fresh<'e, S: Sql>(
-    sql: &mut S,
+async fn fresh<'e>(
+    sql: &mut Transaction<'_>,
     exchanges: &'e [SenderExchange],
 ) -> Result<Vec<&'e SenderExchange>, StoreError> {
     let mut seen = BTreeSet::new();
@@ -168,21 +168,21 @@ async fn fresh<'e, S: Sql>(
     Ok(fresh)
 }
 
-async fn known_senders<S: Sql>(sql: &mut S) -> Result<Vec<KnownSender>, StoreError> {
+async fn known_senders(sql: &mut Transaction<'_>) -> Result<Vec<KnownSender>, StoreError> {
     let rows = sql.query("SELECT address, last_activity FROM senders", &[]).await?;
     let known = |row: &Row| Ok(KnownSender { address: row.parse(0)?, last_activity: row.parse(1)? });
     rows.iter().map(known).collect()
 }
 
 /// The times at which new senders were admitted recently. Deletes older ones.
-async fn admissions<S: Sql>(sql: &mut S, now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
+async fn admissions(sql: &mut Transaction<'_>, now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
     let delete = "DELETE FROM sender_admissions WHERE admitted_at <= ?1";
     sql.execute(delete, values![now.minus(HistoryLimits::WINDOW)]).await?;
     let rows = sql.query("SELECT admitted_at FROM sender_admissions", &[]).await?;
     rows.iter().map(|row| row.parse(0)).collect()
 }
 
-async fn admit<S: Sql>(sql: &mut S, address: &SenderAddress, at: Timestamp) -> Result<(), StoreError> {
+async fn admit(sql: &mut Transaction<'_>, address: &SenderAddress, at: Timestamp) -> Result<(), StoreError> {
     let sender = "INSERT INTO senders (address, first_seen, last_activity) VALUES (?1, ?2, ?3)";
     sql.execute(sender, values![address.as_str(), at, at]).await?;
     let admission =
@@ -192,8 +192,8 @@ async fn admit<S: Sql>(sql: &mut S, address: &SenderAddress, at: Timestamp) -> R
 }
 
 /// Appends an exchange to its sender's history, and deletes the oldest beyond the limit.
-async fn append<S: Sql>(
-    sql: &mut S,
+async fn append(
+    sql: &mut Transaction<'_>,
     exchange: &SenderExchange,
     limits: &HistoryLimits,
 ) -> Result<(), StoreError> {
@@ -233,7 +233,7 @@ impl Operation for Get {
     type Output = Option<StoredSenderHistory>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<StoredSenderHistory>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<StoredSenderHistory>, StoreError> {
         let select = "SELECT address, first_seen, last_activity,
                  (SELECT COUNT(*) FROM exchanges WHERE exchanges.sender = senders.address)
              FROM senders WHERE address = ?1";
@@ -255,7 +255,7 @@ impl Operation for List {
     type Output = Vec<Sender>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Sender>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Sender>, StoreError> {
         let rows = match &self.after {
             Some((activity, address)) => {
                 let select = "SELECT address, first_seen, last_activity,
@@ -284,7 +284,7 @@ impl Operation for Recent {
     type Output = BTreeMap<SenderAddress, Vec<SenderExchange>>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Self::Output, StoreError> {
         let mut recent = BTreeMap::new();
         for address in &self.senders {
             let exchanges = last_exchanges(sql, address, self.count).await?;
@@ -297,8 +297,8 @@ impl Operation for Recent {
 }
 
 /// The last exchanges of a sender, the oldest first.
-async fn last_exchanges<S: Sql>(
-    sql: &mut S,
+async fn last_exchanges(
+    sql: &mut Transaction<'_>,
     address: &SenderAddress,
     count: u64,
 ) -> Result<Vec<SenderExchange>, StoreError> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::last_good::{LastGood, SourceVersion};
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -32,7 +32,7 @@ impl Operation for Read {
     type Output = LastGood;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<LastGood, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<LastGood, StoreError> {
         let rows = sql.query("SELECT source, resolved, text FROM source_versions", &[]).await?;
         let versions: Result<Vec<SourceVersion>, StoreError> = rows.iter().map(version).collect();
         Ok(LastGood::new(versions?))
@@ -53,7 +53,7 @@ impl Operation for Save {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         for version in &self.versions {
             sql.execute(
                 "INSERT INTO source_versions (source, resolved, text, read_at) VALUES (?1, ?2, ?3, ?4)

@@ -4,7 +4,7 @@
 use foreword_core::id::TokenId;
 use foreword_core::money::Money;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -39,7 +39,7 @@ impl Operation for Spend {
     type Output = Vec<(TokenId, Money)>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Self::Output, StoreError> {
         let add = "INSERT INTO token_spending (token_id, day, picodollars) VALUES (?1, ?2, ?3)
             ON CONFLICT (token_id, day) DO UPDATE
             SET picodollars = token_spending.picodollars + excluded.picodollars";
@@ -64,12 +64,12 @@ impl Operation for Spent {
     type Output = Vec<(TokenId, Money)>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Self::Output, StoreError> {
         of_day(sql, &self.day).await
     }
 }
 
-async fn of_day<S: Sql>(sql: &mut S, day: &str) -> Result<Vec<(TokenId, Money)>, StoreError> {
+async fn of_day(sql: &mut Transaction<'_>, day: &str) -> Result<Vec<(TokenId, Money)>, StoreError> {
     let select = "SELECT token_id, picodollars FROM token_spending WHERE day = ?1 ORDER BY token_id";
     sql.query(select, values![day]).await?.iter().map(spent).collect()
 }

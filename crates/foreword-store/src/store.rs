@@ -7,9 +7,9 @@ use foreword_core::timestamp::Timestamp;
 use tokio::sync::{Semaphore, broadcast};
 
 use crate::changes::StoreChange;
-use crate::engine::Operation;
 use crate::engine::postgres::Postgres;
 use crate::engine::sqlite::Sqlite;
+use crate::engine::{Operation, job};
 use crate::error::StoreError;
 use crate::health::Health;
 use crate::location::{Kind, Location};
@@ -109,11 +109,21 @@ impl Store {
         &self.engine
     }
 
+    fn unanswered(&self) -> StoreError {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.unanswered(),
+            Engine::Postgres(postgres) => postgres.unanswered(),
+        }
+    }
+
+    /// Runs an operation. A write is durable when this returns.
     pub(crate) async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
-        let result = match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.run(operation).await,
-            Engine::Postgres(postgres) => postgres.run(operation).await,
-        };
+        let (job, answer) = job::submitted(operation);
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.submit(job),
+            Engine::Postgres(postgres) => postgres.submit(job).await,
+        }
+        let result = answer.await.unwrap_or_else(|_| Err(self.unanswered()));
         if let Err(error) = &result {
             self.health.note(error);
         }

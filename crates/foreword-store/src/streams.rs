@@ -8,7 +8,7 @@ use foreword_prompt::trust::Trust;
 
 use crate::changes::StoreChange;
 use crate::conversation_lock::not_found;
-use crate::engine::{Access, Operation, Row, Sql, Value, values};
+use crate::engine::{Access, Operation, Row, Transaction, Value, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -130,7 +130,7 @@ impl Operation for Append {
     type Output = Option<u64>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<u64>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<u64>, StoreError> {
         let (id, count) = (&self.conversation, self.items.len() as u64);
         // The row lock serialises numbering. The turn's own writes use another lock.
         let row = match self.expected {
@@ -147,7 +147,7 @@ impl Operation for Append {
             })
             .collect();
         sql.insert_many("INSERT INTO stream_items (conversation_id, seq, at, trust, item)", &rows).await?;
-        sql.announce(StoreChange::Stream { conversation: id.clone(), last }).await?;
+        sql.announce(StoreChange::Stream { conversation: id.clone(), last });
         Ok(Some(first))
     }
 }
@@ -162,7 +162,7 @@ impl Operation for Read {
     type Output = StreamPage;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StreamPage, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<StreamPage, StoreError> {
         let id = &self.conversation;
         let select = "SELECT stream_seq FROM conversations WHERE id = ?1";
         let row = sql.query_optional(select, values![id]).await?.ok_or_else(|| not_found(id))?;
@@ -191,7 +191,7 @@ impl Operation for Prune {
     type Output = u64;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         let select = "SELECT conversation_id, MAX(seq) FROM (
                 SELECT conversation_id, seq FROM stream_items AS items WHERE at < ?1 AND NOT EXISTS (
                     SELECT 1 FROM turns WHERE turns.conversation_id = items.conversation_id AND turns.state = 'running')
@@ -214,7 +214,8 @@ impl Operation for Notify {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        sql.announce(self.0.clone()).await
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
+        sql.announce(self.0.clone());
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use foreword_core::timestamp::Timestamp;
 use foreword_prompt::text::ContentHash;
 
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -81,7 +81,7 @@ impl Operation for Add {
     type Output = TemplateRecord;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<TemplateRecord, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<TemplateRecord, StoreError> {
         let new = &self.0;
         sql.lock("template").await?;
         // A damaged template can be replaced too.
@@ -106,7 +106,7 @@ impl Operation for Add {
             values![version, &new.text, hash, &new.author, new.message.as_deref(), new.at],
         )
         .await?;
-        sql.announce(StoreChange::Template).await?;
+        sql.announce(StoreChange::Template);
         let (text, author, message) = (new.text.clone(), new.author.clone(), new.message.clone());
         Ok(TemplateRecord { version, text, hash, author, message, at: new.at })
     }
@@ -118,7 +118,7 @@ impl Operation for Newest {
     type Output = Option<TemplateRecord>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<TemplateRecord>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<TemplateRecord>, StoreError> {
         newest(sql).await
     }
 }
@@ -129,7 +129,7 @@ impl Operation for Get {
     type Output = TemplateRecord;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<TemplateRecord, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<TemplateRecord, StoreError> {
         let select =
             "SELECT version, text, hash, author, message, created_at FROM templates WHERE version = ?1";
         match sql.query_optional(select, values![self.0]).await? {
@@ -145,14 +145,14 @@ impl Operation for History {
     type Output = Vec<TemplateRecord>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<TemplateRecord>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<TemplateRecord>, StoreError> {
         let select =
             "SELECT version, text, hash, author, message, created_at FROM templates ORDER BY version DESC";
         sql.query(select, &[]).await?.iter().map(template).collect()
     }
 }
 
-pub(crate) async fn newest<S: Sql>(sql: &mut S) -> Result<Option<TemplateRecord>, StoreError> {
+pub(crate) async fn newest(sql: &mut Transaction<'_>) -> Result<Option<TemplateRecord>, StoreError> {
     sql.query_optional(NEWEST, &[]).await?.as_ref().map(template).transpose()
 }
 

@@ -7,7 +7,7 @@ use foreword_core::id::TokenId;
 use foreword_core::timestamp::Timestamp;
 
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -96,7 +96,7 @@ impl Operation for Add {
     type Output = ApiToken;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<ApiToken, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<ApiToken, StoreError> {
         let new = &self.0;
         let scopes: Vec<&str> = new.scopes.iter().map(|scope| scope.as_str()).collect();
         // Numbers always serialise.
@@ -124,7 +124,7 @@ impl Operation for Add {
         if added == 0 {
             return Err(StoreError::UsedBefore { what: "token id or hash", id: new.id.to_string() });
         }
-        sql.announce(StoreChange::Tokens).await?;
+        sql.announce(StoreChange::Tokens);
         get(sql, &new.id).await
     }
 }
@@ -138,7 +138,7 @@ impl Operation for Usable {
     type Output = Option<ApiToken>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<ApiToken>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<ApiToken>, StoreError> {
         let select =
             "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at, limits
             FROM tokens WHERE hash = ?1";
@@ -157,7 +157,7 @@ impl Operation for Touch {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         let update = "UPDATE tokens SET last_used_at = ?2
             WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
         sql.execute(update, values![&self.id, self.at]).await?;
@@ -171,7 +171,7 @@ impl Operation for List {
     type Output = Vec<ApiToken>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ApiToken>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<ApiToken>, StoreError> {
         let select =
             "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at, limits
             FROM tokens ORDER BY created_at, id";
@@ -188,16 +188,16 @@ impl Operation for Revoke {
     type Output = ApiToken;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<ApiToken, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<ApiToken, StoreError> {
         let update = "UPDATE tokens SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
         if sql.execute(update, values![&self.id, self.at]).await? > 0 {
-            sql.announce(StoreChange::Tokens).await?;
+            sql.announce(StoreChange::Tokens);
         }
         get(sql, &self.id).await
     }
 }
 
-async fn get<S: Sql>(sql: &mut S, id: &TokenId) -> Result<ApiToken, StoreError> {
+async fn get(sql: &mut Transaction<'_>, id: &TokenId) -> Result<ApiToken, StoreError> {
     let select =
         "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at, limits
         FROM tokens WHERE id = ?1";

@@ -11,7 +11,7 @@ use foreword_core::id::ConversationId;
 use foreword_prompt::epoch::Dependencies;
 
 use crate::conversation_settings::{self, VersionedSettings};
-use crate::engine::{Access, Operation, Sql};
+use crate::engine::{Access, Operation, Transaction};
 use crate::epochs::{self, CurrentEpoch, ProposedEpoch, StoredEpoch};
 use crate::error::StoreError;
 use crate::hand_overs;
@@ -87,7 +87,7 @@ impl Operation for Read {
     type Output = TurnInputs;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<TurnInputs, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<TurnInputs, StoreError> {
         let history = messages::live(sql, &self.0).await?;
         let agent = hand_overs::agent_of(sql, &self.0).await?;
         let settings = conversation_settings::read(sql, &self.0).await?.unwrap_or_default();

@@ -9,7 +9,7 @@ use super::partial::Partial;
 use super::{Existing, Listener};
 use crate::engine::sqlite::connection::{connect, make_tables};
 use crate::engine::sqlite::file::DatabaseFile;
-use crate::engine::{Access, Operation, Row, Sql};
+use crate::engine::{Access, Operation, Row, Transaction};
 use crate::error::StoreError;
 use crate::progress::WorkProgress;
 use crate::schema::{Table, schema};
@@ -25,7 +25,7 @@ impl Operation for CopyOut {
     type Output = (Partial, Vec<u64>);
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Self::Output, StoreError> {
         sql.allow_long_statements().await?;
         let partial = Partial::beside(&self.to, self.existing, None)?;
         let mut copy = Copy::new(partial.path())?;
@@ -58,7 +58,7 @@ impl Operation for CopyOut {
 }
 
 /// How many rows a table has.
-pub(super) async fn count<S: Sql>(sql: &mut S, table: &'static Table) -> Result<u64, StoreError> {
+pub(super) async fn count(sql: &mut Transaction<'_>, table: &'static Table) -> Result<u64, StoreError> {
     sql.query_optional(&table.count, &[]).await?.map_or(Ok(0), |row| row.get(0))
 }
 

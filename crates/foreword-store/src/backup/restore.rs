@@ -15,7 +15,7 @@ use crate::engine::sqlite::connection::{connect, existing_version, migrate};
 use crate::engine::sqlite::file::DatabaseFile;
 use crate::engine::sqlite::poll_once::poll_once;
 use crate::engine::sqlite::session::Session;
-use crate::engine::{Access, Operation, Row, Sql};
+use crate::engine::{Access, Operation, Row, Transaction};
 use crate::error::StoreError;
 use crate::progress::WorkProgress;
 use crate::schema::{Table, schema};
@@ -75,7 +75,7 @@ impl Operation for CopyIn {
     type Output = u64;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         sql.allow_long_statements().await?;
         sql.lock("restore").await?;
         let schema = schema()?;
@@ -93,15 +93,15 @@ impl Operation for CopyIn {
         for table in &schema.tables {
             done = self.table(sql, &mut reader, table, WorkProgress { what: &table.name, done, of }).await?;
         }
-        sql.announce(StoreChange::Anything).await?;
+        sql.announce(StoreChange::Anything);
         Ok(done)
     }
 }
 
 impl CopyIn {
-    async fn table<S: Sql>(
+    async fn table(
         &self,
-        sql: &mut S,
+        sql: &mut Transaction<'_>,
         reader: &mut Reader,
         table: &'static Table,
         start: WorkProgress,
@@ -142,11 +142,19 @@ impl Reader {
     }
 
     fn page(&mut self, table: &'static Table, last: Option<&Row>) -> Result<Vec<Row>, StoreError> {
-        let mut session = Session::new(&mut self.connection, &self.place);
-        poll_once(&self.place, table.all.behind(&mut session, last))
+        self.read(async |sql| table.all.behind(sql, last).await)
     }
 
     fn count(&mut self, table: &'static Table) -> Result<u64, StoreError> {
-        poll_once(&self.place, count(&mut Session::new(&mut self.connection, &self.place), table))
+        self.read(async |sql| count(sql, table).await)
+    }
+
+    fn read<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let (connection, place) = (&mut self.connection, &self.place);
+        let session = Session { connection, place, announced: &mut Vec::new() };
+        poll_once(place, work(&mut Transaction::Sqlite(session)))
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Problems, RESTORE};
 use crate::engine::migrations;
-use crate::engine::{Access, Operation, Sql};
+use crate::engine::{Access, Operation, Transaction};
 use crate::error::StoreError;
 use crate::schema::Table;
 use crate::store::{Engine, Store};
@@ -74,11 +74,11 @@ impl Operation for Ask {
     type Output = Facts;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Facts, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Facts, StoreError> {
         sql.allow_long_statements().await?;
         let version = one(sql, self.0.version).await?;
         let bytes = one(sql, self.0.size).await?;
-        let schema_version = migrations::version(sql).await?;
+        let schema_version = migrations::version(sql.query_optional(migrations::VERSION, &[]).await?)?;
         let tables = match sql.query(self.0.sizes_of_tables, &[]).await {
             Ok(rows) => {
                 rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect::<Result<_, StoreError>>()?
@@ -91,8 +91,8 @@ impl Operation for Ask {
     }
 }
 
-async fn one<S: Sql, T: crate::engine::FromValue>(
-    sql: &mut S,
+async fn one<T: crate::engine::FromValue>(
+    sql: &mut Transaction<'_>,
     select: &'static str,
 ) -> Result<T, StoreError> {
     let row = sql.query_optional(select, &[]).await?;
@@ -110,7 +110,7 @@ impl Operation for Count {
     type Output = u64;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         sql.allow_long_statements().await?;
         one(sql, &self.0.count).await
     }
@@ -150,7 +150,7 @@ impl Operation for Texts {
     type Output = Vec<String>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<String>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<String>, StoreError> {
         sql.allow_long_statements().await?;
         sql.query(self.0, &[]).await?.iter().map(|row| row.get(0)).collect()
     }

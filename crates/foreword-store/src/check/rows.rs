@@ -5,7 +5,7 @@ use foreword_prompt::text::ContentHash;
 use serde::de::IgnoredAny;
 
 use super::{Problems, RESTORE};
-use crate::engine::{Access, Operation, Row, Sql, Value};
+use crate::engine::{Access, Operation, Row, Transaction, Value};
 use crate::error::StoreError;
 use crate::schema::{Pages, Rule, Table};
 use crate::store::Store;
@@ -46,7 +46,7 @@ impl Operation for Page {
     type Output = Vec<Row>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Row>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Row>, StoreError> {
         self.pages.behind(sql, self.last.as_ref()).await
     }
 }

@@ -6,7 +6,7 @@ use foreword_core::message::ContentBlock;
 use foreword_core::timestamp::Timestamp;
 
 use super::{Conversation, ConversationPage, conversation};
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::search_pattern::SearchPattern;
 use crate::store::Store;
@@ -143,7 +143,7 @@ impl Operation for Scan {
     type Output = Scanned;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Scanned, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Scanned, StoreError> {
         let ConversationSearch { page, pattern, within, .. } = &self.search;
         let (at, id) = match &self.behind {
             Some((at, id)) => (at.to_string(), id.to_string()),
@@ -170,7 +170,7 @@ impl Operation for Scan {
 }
 
 impl Scan {
-    async fn said_in<S: Sql>(&self, sql: &mut S, id: &ConversationId) -> Result<bool, StoreError> {
+    async fn said_in(&self, sql: &mut Transaction<'_>, id: &ConversationId) -> Result<bool, StoreError> {
         let pattern = &self.search.pattern;
         let mut before = i64::MAX;
         for _ in 0..MAX_SCANNED_MESSAGES / MESSAGE_BATCH {

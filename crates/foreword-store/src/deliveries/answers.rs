@@ -4,7 +4,7 @@ use foreword_core::id::{ConversationId, MessageId, TurnId};
 use foreword_core::message::ContentBlock;
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -70,7 +70,7 @@ impl Operation for Unsent {
     type Output = Vec<ChannelAnswer>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ChannelAnswer>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<ChannelAnswer>, StoreError> {
         let done = unsent!("t.state = 'done' AND t.ended_at >= ?3");
         // Compares the start time, because it is indexed.
         let failed =
@@ -91,7 +91,7 @@ impl Operation for Unsent {
     }
 }
 
-async fn answer<S: Sql>(sql: &mut S, row: &Row) -> Result<ChannelAnswer, StoreError> {
+async fn answer(sql: &mut Transaction<'_>, row: &Row) -> Result<ChannelAnswer, StoreError> {
     let (turn, conversation): (TurnId, ConversationId) = (row.parse(0)?, row.parse(1)?);
     let select = "SELECT role, id, content FROM messages WHERE conversation_id = ?1 AND turn_id = ?2
         AND kind = 'message' AND role IN ('user', 'assistant') ORDER BY seq DESC";

@@ -12,7 +12,7 @@ use foreword_core::id::{ConversationId, DeliveryId, MessageId, TurnId};
 use foreword_core::timestamp::Timestamp;
 use serde_json::Value;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -106,7 +106,7 @@ impl Operation for Add {
     type Output = bool;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<bool, StoreError> {
         let new = &self.0;
         let insert = "INSERT INTO deliveries
             (id, family, channel, conversation_id, turn_id, in_reply_to, body, created_at, due_at)
@@ -134,7 +134,7 @@ impl Operation for List {
     type Output = Vec<Delivery>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Delivery>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Delivery>, StoreError> {
         let select =
             concat!("SELECT ", columns!(), " FROM deliveries WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2");
         let before = self.before.and_then(|before| i64::try_from(before).ok()).unwrap_or(i64::MAX);

@@ -6,7 +6,7 @@ use foreword_core::id::{DeliveryId, NodeId};
 use foreword_core::timestamp::Timestamp;
 
 use super::{Delivery, columns, delivery};
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -75,7 +75,7 @@ impl Operation for Claim {
     type Output = Vec<Delivery>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Delivery>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Delivery>, StoreError> {
         let Self(claim) = self;
         // Serialises claims, so that no two nodes claim the same delivery.
         sql.lock("deliveries").await?;
@@ -111,7 +111,7 @@ impl Operation for Note {
     type Output = bool;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<bool, StoreError> {
         let now = sql.clock(self.at).await?;
         let (delivered, gave_up, error, due) = match &self.sent {
             SendOutcome::Taken => (Some(now), None, None, None),
@@ -138,7 +138,7 @@ impl Operation for Retry {
     type Output = Delivery;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Delivery, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Delivery, StoreError> {
         let now = sql.clock(self.at).await?;
         let update = "UPDATE deliveries SET gave_up_at = NULL, attempts = 0, due_at = ?2
             WHERE id = ?1 AND gave_up_at IS NOT NULL AND delivered_at IS NULL";
@@ -159,7 +159,7 @@ impl Operation for Next {
     type Output = Option<Timestamp>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Timestamp>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<Timestamp>, StoreError> {
         let select = "SELECT MIN(due_at) FROM deliveries WHERE delivered_at IS NULL AND gave_up_at IS NULL";
         let row = sql.query_optional(select, &[]).await?;
         row.map_or(Ok(None), |row| row.parse_optional(0))

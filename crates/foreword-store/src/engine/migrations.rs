@@ -2,7 +2,7 @@
 
 use foreword_core::timestamp::Timestamp;
 
-use super::{Row, Sql, values};
+use super::{Row, Value};
 use crate::error::StoreError;
 
 /// A migration, in the SQL of each engine.
@@ -77,19 +77,19 @@ pub(crate) fn missing(found: u32, place: &str) -> Result<&'static [Migration], S
     Ok(&MIGRATIONS[done..])
 }
 
-/// The schema version of a database that has a `schema_migrations` table.
-pub(crate) async fn version<S: Sql>(sql: &mut S) -> Result<u32, StoreError> {
-    let row = sql.query_optional("SELECT MAX(version) FROM schema_migrations", &[]).await?;
-    Ok(row.map_or(Ok(None), |row: Row| row.get::<Option<u32>>(0))?.unwrap_or(0))
-}
+/// Reads the schema version of a database that has a `schema_migrations` table.
+pub(crate) const VERSION: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_migrations";
 
 /// Records that a migration was applied.
-pub(crate) async fn record<S: Sql>(
-    sql: &mut S,
-    migration: &Migration,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let insert = "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3)";
-    sql.execute(insert, values![migration.version, migration.name, now]).await?;
-    Ok(())
+pub(crate) const RECORD: &str =
+    "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3)";
+
+/// The version in the result of [`VERSION`].
+pub(crate) fn version(row: Option<Row>) -> Result<u32, StoreError> {
+    row.map_or(Ok(0), |row| row.get(0))
+}
+
+/// The parameters of [`RECORD`].
+pub(crate) fn applied(migration: &Migration, now: Timestamp) -> [Value; 3] {
+    [migration.version.into(), migration.name.into(), now.into()]
 }

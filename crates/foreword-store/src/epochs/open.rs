@@ -12,7 +12,7 @@ use super::read::newest;
 use super::{CurrentEpoch, EpochInfo, ProposedEpoch, StoredEpoch};
 use crate::changes::StoreChange;
 use crate::conversation_lock;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 /// Returns the current epoch if it may be reused.
@@ -22,7 +22,7 @@ impl Operation for Reuse {
     type Output = Option<CurrentEpoch>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<CurrentEpoch>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<CurrentEpoch>, StoreError> {
         reusable(newest(sql, &self.0.conversation).await?, &self.0)
     }
 }
@@ -48,21 +48,21 @@ impl Operation for Open {
     type Output = CurrentEpoch;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<CurrentEpoch, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<CurrentEpoch, StoreError> {
         let proposed = &*self.0;
         conversation_lock::lock(sql, &proposed.conversation).await?;
         conversation_lock::must_exist(sql, &proposed.conversation).await?;
         let opened = open_or_reuse(sql, proposed, proposed.triggers).await?;
         if matches!(opened, CurrentEpoch::Opened(_)) {
-            sql.announce(StoreChange::Conversation(proposed.conversation.clone())).await?;
+            sql.announce(StoreChange::Conversation(proposed.conversation.clone()));
         }
         Ok(opened)
     }
 }
 
 /// Decides whether to reuse or open, and opens an epoch if needed. The caller holds the conversation's lock.
-pub(crate) async fn open_or_reuse<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn open_or_reuse(
+    sql: &mut Transaction<'_>,
     proposed: &ProposedEpoch,
     triggers: EpochTriggers,
 ) -> Result<CurrentEpoch, StoreError> {
@@ -81,8 +81,8 @@ pub(crate) async fn open_or_reuse<S: Sql>(
     }
 }
 
-async fn open<S: Sql>(
-    sql: &mut S,
+async fn open(
+    sql: &mut Transaction<'_>,
     proposed: &ProposedEpoch,
     number: u64,
     reason: Reason,
@@ -106,8 +106,8 @@ async fn open<S: Sql>(
     Ok(CurrentEpoch::Opened(epoch))
 }
 
-async fn insert<S: Sql>(
-    sql: &mut S,
+async fn insert(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
     epoch: &StoredEpoch,
 ) -> Result<(), StoreError> {
@@ -149,8 +149,8 @@ fn to_json(part: &impl Serialize) -> Result<String, StoreError> {
 }
 
 /// The hashes of a conversation's frozen texts, sorted, so that two transactions that lock several don't deadlock.
-pub(crate) async fn texts_of<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn texts_of(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
 ) -> Result<BTreeSet<ContentHash>, StoreError> {
     let rows = sql.query(TEXTS_OF, values![conversation]).await?;
@@ -162,8 +162,8 @@ pub(crate) const DROP_UNUSED: &str =
     "DELETE FROM texts WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM epochs WHERE text_hash = ?1)";
 
 /// Deletes those of `texts` that no epoch uses.
-pub(crate) async fn drop_unused_texts<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn drop_unused_texts(
+    sql: &mut Transaction<'_>,
     texts: &BTreeSet<ContentHash>,
 ) -> Result<(), StoreError> {
     for hash in texts {

@@ -5,7 +5,7 @@ use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
 
 use super::{EpochInfo, FrozenPrompt, StoredEpoch};
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 
 macro_rules! info_columns {
@@ -43,7 +43,7 @@ impl Operation for InForceAt {
     type Output = Option<StoredEpoch>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<StoredEpoch>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<StoredEpoch>, StoreError> {
         match newest(sql, &self.0).await? {
             Some(epoch) if self.may_have(&epoch) => epoch.verified(&self.0).map(Some),
             _ => Ok(None),
@@ -57,7 +57,7 @@ impl Operation for Newest {
     type Output = Option<StoredEpoch>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<StoredEpoch>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<StoredEpoch>, StoreError> {
         newest(sql, &self.0).await?.map(|epoch| epoch.verified(&self.0)).transpose()
     }
 }
@@ -68,7 +68,7 @@ impl Operation for Numbered {
     type Output = StoredEpoch;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StoredEpoch, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<StoredEpoch, StoreError> {
         numbered(sql, &self.0, self.1).await
     }
 }
@@ -79,14 +79,14 @@ impl Operation for All {
     type Output = Vec<EpochInfo>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<EpochInfo>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<EpochInfo>, StoreError> {
         sql.query(ALL, values![&self.0]).await?.iter().map(info).collect()
     }
 }
 
 /// The epoch with that number.
-pub(crate) async fn numbered<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn numbered(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
     number: u64,
 ) -> Result<StoredEpoch, StoreError> {
@@ -97,8 +97,8 @@ pub(crate) async fn numbered<S: Sql>(
 }
 
 /// The newest epoch at any trust. Its text is not verified yet.
-pub(crate) async fn newest<S: Sql>(
-    sql: &mut S,
+pub(crate) async fn newest(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
 ) -> Result<Option<StoredEpoch>, StoreError> {
     sql.query_optional(NEWEST, values![conversation]).await?.as_ref().map(epoch).transpose()

@@ -4,7 +4,7 @@
 use foreword_core::cost_sum::CostSum;
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Access, Operation, Row, Sql, Value};
+use crate::engine::{Access, Operation, Row, Transaction, Value};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -149,7 +149,7 @@ impl Operation for Ranges {
     type Output = Vec<CostSum>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<CostSum>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<CostSum>, StoreError> {
         let mut sums = Vec::with_capacity(self.ranges.len());
         for (since, until) in &self.ranges {
             let row = sql.query_optional(WHOLE, &self.filter.values(*since, *until)).await?;
@@ -168,7 +168,7 @@ impl Operation for Grouped {
     type Output = Vec<(Option<String>, CostSum)>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Self::Output, StoreError> {
         let values = self.filter.values(self.filter.since, self.filter.until);
         let rows = sql.query(statement(self.by), &values).await?;
         rows.iter().map(|row| Ok((row.get(0)?, sum(row)?))).collect()

@@ -7,7 +7,7 @@ use foreword_core::timestamp::Timestamp;
 
 use super::rows::{columns, stored_event};
 use super::{EventTail, newest};
-use crate::engine::{Access, Operation, Row, Sql, Value, values};
+use crate::engine::{Access, Operation, Row, Transaction, Value, values};
 use crate::error::StoreError;
 
 /// Which events; `None` matches all.
@@ -235,7 +235,7 @@ impl Operation for ByTime {
     type Output = Vec<StoredEvent>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<StoredEvent>, StoreError> {
         let values = self.values();
         let mut events = Vec::new();
         for lead in self.filter.leads() {
@@ -263,7 +263,7 @@ impl Operation for ByNumber {
     type Output = EventTail;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<EventTail, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<EventTail, StoreError> {
         let newest = newest(sql).await?;
         // SQLite restarts ids at 1 after everything has been pruned.
         let after = if newest < self.after { 0 } else { self.after };

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use foreword_core::event::{Event, StoredEvent};
 
-use crate::engine::{Access, Operation, Sql, Value, values};
+use crate::engine::{Access, Operation, Transaction, Value, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -109,7 +109,7 @@ impl Operation for Add {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         // Ids must become visible in order: otherwise a follower would miss an event whose id is lower than one it
         // has seen.
         sql.lock("events").await?;
@@ -123,12 +123,12 @@ impl Operation for Newest {
     type Output = u64;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         newest(sql).await
     }
 }
 
-async fn newest<S: Sql>(sql: &mut S) -> Result<u64, StoreError> {
+async fn newest(sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
     let row = sql.query_optional("SELECT COALESCE(MAX(id), 0) FROM events", values![]).await?;
     row.map_or(Ok(0), |row| row.get(0))
 }

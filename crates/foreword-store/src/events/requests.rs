@@ -3,7 +3,7 @@
 use foreword_core::event::TraceId;
 use serde_json::Value;
 
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -24,7 +24,7 @@ impl Operation for OfRequest {
     type Output = Option<TraceId>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<TraceId>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<TraceId>, StoreError> {
         let select = "SELECT trace_id, metadata FROM events
             WHERE event_type IN ('api_call', 'api_error') AND trace_id IS NOT NULL AND substr(trace_id, 17) = ?1
             ORDER BY timestamp DESC, id DESC LIMIT ?2";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use foreword_core::timestamp::Timestamp;
 
 use super::queue::Clock;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -104,7 +104,7 @@ impl Operation for Prune {
     type Output = Pruned;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Pruned, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Pruned, StoreError> {
         // Two nodes that prune at once would select the same events, and one would wrongly conclude that it is done.
         sql.lock("events-retention").await?;
         let select = "SELECT timestamp, id FROM events WHERE timestamp < ?1 ORDER BY timestamp, id LIMIT ?2";

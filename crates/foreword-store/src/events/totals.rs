@@ -3,7 +3,7 @@
 use foreword_core::id::TurnId;
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -39,7 +39,7 @@ impl Operation for Since {
     type Output = SpendTotal;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<SpendTotal, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<SpendTotal, StoreError> {
         // One query per type, so that each uses the index on types.
         let select = "SELECT COALESCE(SUM(cost_usd), 0.0), COUNT(*) - COUNT(cost_usd) FROM events
             WHERE event_type = ?1 AND timestamp >= ?2";
@@ -60,7 +60,7 @@ impl Operation for TurnNumber {
     type Output = Option<u64>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<u64>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<u64>, StoreError> {
         let count = "SELECT COUNT(*) FROM turns AS own JOIN turns AS earlier
             ON earlier.conversation_id = own.conversation_id
             AND (earlier.started_at, earlier.id) <= (own.started_at, own.id) WHERE own.id = ?1";
@@ -76,7 +76,7 @@ impl Operation for CountTurns {
     type Output = u64;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         let row = sql.query_optional("SELECT COUNT(*) FROM turns", &[]).await?;
         row.map_or(Ok(0), |row| row.get(0))
     }

@@ -13,7 +13,7 @@ use foreword_prompt::text::ContentHash;
 use super::LayerVersion;
 use super::row::layer_id;
 use super::write::{Layers, default_version};
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Sync {
@@ -25,7 +25,7 @@ impl Operation for Sync {
     type Output = Vec<LayerVersion>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<LayerVersion>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<LayerVersion>, StoreError> {
         let blueprint = &*self.blueprint;
         let mut layers = Layers::lock(sql, blueprint).await?;
         let recorded = recorded_defaults(sql, &blueprint.name).await?;
@@ -58,7 +58,7 @@ impl Operation for DefaultsRecorded {
     type Output = bool;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<bool, StoreError> {
         let recorded = recorded_defaults(sql, &self.blueprint.name).await?;
         let is_known = |layer: &Layer| {
             let Some(text) = default_text(layer) else { return true };
@@ -69,8 +69,8 @@ impl Operation for DefaultsRecorded {
 }
 
 /// All recorded defaults by layer, the oldest first.
-async fn recorded_defaults<S: Sql>(
-    sql: &mut S,
+async fn recorded_defaults(
+    sql: &mut Transaction<'_>,
     blueprint: &str,
 ) -> Result<BTreeMap<LayerId, Vec<ContentHash>>, StoreError> {
     let select = "SELECT layer_id, hash FROM layer_versions \

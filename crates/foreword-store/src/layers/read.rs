@@ -6,7 +6,7 @@ use foreword_prompt::stored::{StoredLayer, StoredTemplate, StoredTexts};
 
 use super::row::{COLUMNS, columns, version};
 use super::{LayerVersion, MutableLayer};
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::templates;
 
@@ -42,7 +42,7 @@ impl Operation for One {
     type Output = Option<MutableLayer>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<MutableLayer>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<MutableLayer>, StoreError> {
         let select = current_layers!(" AND c.layer_id = ?2");
         let row = sql.query_optional(select, values![&self.blueprint, &self.id]).await?;
         row.as_ref().map(layer).transpose()
@@ -57,13 +57,13 @@ impl Operation for All {
     type Output = Vec<MutableLayer>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<MutableLayer>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<MutableLayer>, StoreError> {
         all(sql, &self.blueprint).await
     }
 }
 
 /// The current state of all stored layers of a blueprint. Sorted here, because the engines collate differently.
-async fn all<S: Sql>(sql: &mut S, blueprint: &str) -> Result<Vec<MutableLayer>, StoreError> {
+async fn all(sql: &mut Transaction<'_>, blueprint: &str) -> Result<Vec<MutableLayer>, StoreError> {
     let rows = sql.query(current_layers!(""), values![blueprint]).await?;
     let mut layers = rows.iter().map(layer).collect::<Result<Vec<_>, _>>()?;
     layers.sort_by(|one, other| one.current.layer.cmp(&other.current.layer));
@@ -93,7 +93,7 @@ impl Operation for History {
     type Output = Vec<LayerVersion>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<LayerVersion>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<LayerVersion>, StoreError> {
         let select = concat!(
             "SELECT ",
             columns!(),
@@ -116,14 +116,14 @@ impl Operation for Version {
     type Output = LayerVersion;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<LayerVersion, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<LayerVersion, StoreError> {
         one_version(sql, &self.blueprint, &self.id, self.version).await
     }
 }
 
 /// One version of a layer.
-pub(super) async fn one_version<S: Sql>(
-    sql: &mut S,
+pub(super) async fn one_version(
+    sql: &mut Transaction<'_>,
     blueprint: &str,
     id: &str,
     number: u64,
@@ -150,7 +150,7 @@ impl Operation for Texts {
     type Output = StoredTexts;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StoredTexts, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<StoredTexts, StoreError> {
         let template = templates::newest(sql)
             .await?
             .map(|newest| StoredTemplate { version: newest.version, text: newest.text.into() });

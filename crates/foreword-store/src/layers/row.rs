@@ -4,7 +4,7 @@ use foreword_prompt::layer::LayerId;
 use foreword_prompt::text::ContentHash;
 
 use super::{LayerVersion, VersionOrigin, VersionWriter};
-use crate::engine::{Row, Sql, values};
+use crate::engine::{Row, Transaction, values};
 use crate::error::StoreError;
 
 /// The columns of a version, in the order that [`version`] reads them.
@@ -72,8 +72,8 @@ fn unreadable(what: &str) -> StoreError {
 }
 
 /// Inserts a version.
-pub(super) async fn insert<S: Sql>(
-    sql: &mut S,
+pub(super) async fn insert(
+    sql: &mut Transaction<'_>,
     blueprint: &str,
     version: &LayerVersion,
 ) -> Result<(), StoreError> {

@@ -13,7 +13,7 @@ use super::read::one_version;
 use super::row::{as_found, columns, insert};
 use super::{LayerVersion, LayerWrite, Updated, VersionOrigin, VersionWriter};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Write {
@@ -34,7 +34,7 @@ impl Operation for Write {
     type Output = Updated;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Updated, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Updated, StoreError> {
         let blueprint = &*self.blueprint;
         let layer = mutable_layer(blueprint, &self.id)?;
         let mut layers = Layers::lock(sql, blueprint).await?;
@@ -114,7 +114,7 @@ pub(super) struct Layers {
 
 impl Layers {
     /// Takes the lock for the layers of `blueprint` and reads them.
-    pub(super) async fn lock<S: Sql>(sql: &mut S, blueprint: &Blueprint) -> Result<Self, StoreError> {
+    pub(super) async fn lock(sql: &mut Transaction<'_>, blueprint: &Blueprint) -> Result<Self, StoreError> {
         let name = &*blueprint.name;
         sql.lock(&format!("layers:{name}")).await?;
         let select = concat!(
@@ -146,9 +146,9 @@ impl Layers {
     }
 
     /// Adds the next version and announces the change.
-    pub(super) async fn add<S: Sql>(
+    pub(super) async fn add(
         &mut self,
-        sql: &mut S,
+        sql: &mut Transaction<'_>,
         mut new: LayerVersion,
     ) -> Result<LayerVersion, StoreError> {
         let select = "SELECT MAX(version) FROM layer_versions WHERE blueprint = ?1 AND layer_id = ?2";
@@ -163,7 +163,7 @@ impl Layers {
             self.current.insert(new.layer.clone(), new.clone());
         }
         if !std::mem::replace(&mut self.announced, true) {
-            sql.announce(StoreChange::Layers).await?;
+            sql.announce(StoreChange::Layers);
         }
         Ok(new)
     }

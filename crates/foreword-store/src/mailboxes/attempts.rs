@@ -6,7 +6,7 @@ use foreword_core::sender::{FailureSource, InboxState, is_set_aside_after};
 
 use super::inbox::{InboxMessage, columns, inbox_message, to_inbox_message};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::senders;
 use crate::store::Store;
@@ -54,7 +54,7 @@ impl Operation for Failed {
     type Output = Vec<InboxMessage>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<InboxMessage>, StoreError> {
         sql.lock(senders::LOCK).await?;
         self.note(sql).await
     }
@@ -62,7 +62,7 @@ impl Operation for Failed {
 
 impl Failed {
     /// Records the attempt; the caller holds the senders' lock.
-    pub(super) async fn note<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
+    pub(super) async fn note(&self, sql: &mut Transaction<'_>) -> Result<Vec<InboxMessage>, StoreError> {
         let own = u64::from(self.fault == FailureSource::Message);
         let mut noted = Vec::new();
         for id in &self.messages {
@@ -90,11 +90,11 @@ impl Operation for PutAllBack {
     type Output = u64;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         let update = "UPDATE inbox SET state = 'staged', turn_id = NULL WHERE state = 'set_aside'";
         let put_back = sql.execute(update, values![]).await?;
         if put_back > 0 {
-            sql.announce(StoreChange::Inbox).await?;
+            sql.announce(StoreChange::Inbox);
         }
         Ok(put_back)
     }
@@ -106,12 +106,12 @@ impl Operation for PutBack {
     type Output = InboxMessage;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<InboxMessage, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<InboxMessage, StoreError> {
         // Clearing the failed turn also clears the retry delay.
         let update = "UPDATE inbox SET state = 'staged', turn_id = NULL
              WHERE id = ?1 AND (state = 'set_aside' OR (state = 'staged' AND attempts > 0))";
         if sql.execute(update, values![&self.0]).await? > 0 {
-            sql.announce(StoreChange::Inbox).await?;
+            sql.announce(StoreChange::Inbox);
         }
         let message = inbox_message(sql, &self.0).await?;
         match &message.consumed {

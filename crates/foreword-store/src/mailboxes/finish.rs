@@ -9,7 +9,7 @@ use super::attempts::Failed;
 use super::inbox::inbox_message;
 use super::outbox::{NewOutboxMessage, outbox_message};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::senders::{self, RecordedExchanges, TurnExchanges};
 use crate::store::Store;
@@ -64,7 +64,7 @@ impl Operation for Finish {
     type Output = BatchOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<BatchOutcome, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<BatchOutcome, StoreError> {
         let batch = &self.0;
         sql.lock(senders::LOCK).await?;
         let messages = consume(sql, batch).await?;
@@ -89,7 +89,7 @@ impl Operation for Finish {
             limits: batch.limits,
         };
         let recorded = senders::record(sql, &turn).await?;
-        sql.announce(StoreChange::Inbox).await?;
+        sql.announce(StoreChange::Inbox);
         Ok(BatchOutcome::Now(recorded))
     }
 }
@@ -103,7 +103,10 @@ fn reply(new: &NewOutboxMessage) -> SenderReply {
 }
 
 /// Consumes the batch's messages: all of them, or none if this turn has done so before.
-async fn consume<S: Sql>(sql: &mut S, batch: &FinishedBatch) -> Result<Vec<AnsweredMessage>, StoreError> {
+async fn consume(
+    sql: &mut Transaction<'_>,
+    batch: &FinishedBatch,
+) -> Result<Vec<AnsweredMessage>, StoreError> {
     let mut taken = Vec::new();
     let mut before = None;
     for id in &batch.consumed {
@@ -141,7 +144,11 @@ fn taken_by(what: &'static str, id: &str, turn: &TurnId) -> StoreError {
 }
 
 /// Adds a message to the outbox. An existing one must be of this turn.
-async fn send<S: Sql>(sql: &mut S, batch: &FinishedBatch, new: &NewOutboxMessage) -> Result<(), StoreError> {
+async fn send(
+    sql: &mut Transaction<'_>,
+    batch: &FinishedBatch,
+    new: &NewOutboxMessage,
+) -> Result<(), StoreError> {
     let insert = "INSERT INTO outbox (id, recipient, body, in_reply_to, turn_id, created_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
     let body = without_zero_bytes(&new.body).into_owned();

@@ -7,7 +7,7 @@ use foreword_core::timestamp::Timestamp;
 use foreword_core::zero_byte::without_zero_bytes;
 
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -134,7 +134,7 @@ impl Operation for Stage {
     type Output = Staged;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Staged, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Staged, StoreError> {
         let new = &self.0;
         let insert =
             "INSERT INTO inbox (id, sender, body, received_at, state) VALUES (?1, ?2, ?3, ?4, 'staged')
@@ -148,7 +148,7 @@ impl Operation for Stage {
         if inserted == 0 {
             return Ok(Staged::Again(message));
         }
-        sql.announce(StoreChange::Inbox).await?;
+        sql.announce(StoreChange::Inbox);
         Ok(Staged::New(message))
     }
 }
@@ -159,7 +159,7 @@ impl Operation for StageWithin {
     type Output = StageOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StageOutcome, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<StageOutcome, StoreError> {
         let Self(new, limits) = self;
         // Without the lock, two concurrent counts could both find room for one more.
         sql.lock(WAITING_LOCK).await?;
@@ -189,7 +189,7 @@ impl Operation for ListStaged {
     type Output = Vec<InboxMessage>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<InboxMessage>, StoreError> {
         let select =
             concat!("SELECT ", columns!(), " FROM inbox WHERE state = 'staged' ORDER BY seq LIMIT ?1");
         sql.query(select, values![self.0]).await?.iter().map(to_inbox_message).collect()
@@ -202,12 +202,15 @@ impl Operation for GetInbox {
     type Output = InboxMessage;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<InboxMessage, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<InboxMessage, StoreError> {
         inbox_message(sql, &self.0).await
     }
 }
 
-pub(super) async fn inbox_message<S: Sql>(sql: &mut S, id: &InboxId) -> Result<InboxMessage, StoreError> {
+pub(super) async fn inbox_message(
+    sql: &mut Transaction<'_>,
+    id: &InboxId,
+) -> Result<InboxMessage, StoreError> {
     let select = concat!("SELECT ", columns!(), " FROM inbox WHERE id = ?1");
     match sql.query_optional(select, values![id]).await? {
         Some(row) => to_inbox_message(&row),

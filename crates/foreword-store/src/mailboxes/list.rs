@@ -5,7 +5,7 @@ use foreword_core::sender::{InboxState, WaitingMessage};
 
 use super::inbox::{InboxMessage, columns, to_inbox_message};
 use super::outbox::{OutboxMessage, to_outbox_message};
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -67,7 +67,7 @@ impl Operation for Inbox {
     type Output = Vec<InboxMessage>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<InboxMessage>, StoreError> {
         // One statement per case, so that each uses its own index.
         let select = match self.state {
             None => concat!("SELECT ", columns!(), " FROM inbox WHERE seq < ?2 ORDER BY seq DESC LIMIT ?1"),
@@ -93,7 +93,7 @@ impl Operation for Oldest {
     type Output = Vec<WaitingMessage>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<WaitingMessage>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<WaitingMessage>, StoreError> {
         let select =
             "SELECT id, sender, attempts, (SELECT ended_at FROM turns WHERE turns.id = inbox.turn_id)
              FROM inbox WHERE state = 'staged' ORDER BY seq LIMIT ?1";
@@ -111,7 +111,7 @@ impl Operation for GetMessages {
     type Output = Vec<InboxMessage>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<InboxMessage>, StoreError> {
         let select = concat!("SELECT ", columns!(), " FROM inbox WHERE id = ?1");
         let mut found = Vec::new();
         for id in &self.0 {
@@ -129,7 +129,7 @@ impl Operation for Outbox {
     type Output = Vec<OutboxMessage>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<OutboxMessage>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<OutboxMessage>, StoreError> {
         let select =
             "SELECT id, recipient, body, in_reply_to, turn_id, created_at, delivered_at, attempts FROM outbox
              ORDER BY seq DESC LIMIT ?1";

@@ -4,7 +4,7 @@ use foreword_core::id::{InboxId, OutboxId, TurnId};
 use foreword_core::sender::SenderAddress;
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -71,12 +71,15 @@ impl Operation for GetOutbox {
     type Output = OutboxMessage;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<OutboxMessage, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<OutboxMessage, StoreError> {
         outbox_message(sql, &self.0).await
     }
 }
 
-pub(super) async fn outbox_message<S: Sql>(sql: &mut S, id: &OutboxId) -> Result<OutboxMessage, StoreError> {
+pub(super) async fn outbox_message(
+    sql: &mut Transaction<'_>,
+    id: &OutboxId,
+) -> Result<OutboxMessage, StoreError> {
     let select =
         "SELECT id, recipient, body, in_reply_to, turn_id, created_at, delivered_at, attempts FROM outbox
          WHERE id = ?1";
@@ -92,7 +95,7 @@ impl Operation for ListUndelivered {
     type Output = Vec<OutboxMessage>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<OutboxMessage>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<OutboxMessage>, StoreError> {
         let select =
             "SELECT id, recipient, body, in_reply_to, turn_id, created_at, delivered_at, attempts FROM outbox
              WHERE delivered_at IS NULL ORDER BY seq LIMIT ?1";
@@ -109,7 +112,7 @@ impl Operation for Tried {
     type Output = OutboxMessage;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<OutboxMessage, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<OutboxMessage, StoreError> {
         let update = "UPDATE outbox SET attempts = attempts + 1, delivered_at = COALESCE(delivered_at, ?2) WHERE id = ?1";
         sql.execute(update, values![&self.id, self.delivered]).await?;
         outbox_message(sql, &self.id).await

@@ -4,7 +4,7 @@ use foreword_core::message::{Message, NewMessage};
 
 use super::{columns, content, insert, message};
 use crate::conversation_lock;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 /// The client's idempotency key.
@@ -47,7 +47,7 @@ impl Operation for Accept {
     type Output = AcceptOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<AcceptOutcome, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<AcceptOutcome, StoreError> {
         let Self { new, key } = self;
         conversation_lock::lock(sql, &new.conversation).await?;
         if let Some(key) = key {

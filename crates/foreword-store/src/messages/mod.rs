@@ -11,7 +11,7 @@ use foreword_prompt::trust::Trust;
 
 use crate::changes::StoreChange;
 use crate::conversation_lock::not_found;
-use crate::engine::{Row, Sql, Value, values};
+use crate::engine::{Row, Transaction, Value, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -135,12 +135,12 @@ macro_rules! columns {
 pub(crate) use columns;
 
 /// Appends a message to its conversation. The caller holds the conversation's lock.
-pub(crate) async fn append<S: Sql>(sql: &mut S, new: &NewMessage) -> Result<Message, StoreError> {
+pub(crate) async fn append(sql: &mut Transaction<'_>, new: &NewMessage) -> Result<Message, StoreError> {
     insert(sql, new, None).await
 }
 
-async fn insert<S: Sql>(
-    sql: &mut S,
+async fn insert(
+    sql: &mut Transaction<'_>,
     new: &NewMessage,
     key: Option<&IdempotencyKey>,
 ) -> Result<Message, StoreError> {
@@ -180,7 +180,7 @@ async fn insert<S: Sql>(
             .map_or_else(|| ("message id", new.id.to_string()), |key| ("idempotency key", key.key.clone()));
         return Err(StoreError::UsedBefore { what, id });
     }
-    sql.announce(StoreChange::Conversation(new.conversation.clone())).await?;
+    sql.announce(StoreChange::Conversation(new.conversation.clone()));
     Ok(Message { seq, message: new.clone() })
 }
 
@@ -195,7 +195,7 @@ const NEXT_SEQ: &str = "UPDATE conversations SET next_seq = next_seq + 1,
          last_activity_at = CASE WHEN last_activity_at < ?2 THEN ?2 ELSE last_activity_at END
      WHERE id = ?1 RETURNING next_seq - 1";
 
-async fn next_seq<S: Sql>(sql: &mut S, new: &NewMessage) -> Result<u64, StoreError> {
+async fn next_seq(sql: &mut Transaction<'_>, new: &NewMessage) -> Result<u64, StoreError> {
     match sql.query_optional(NEXT_SEQ, values![&new.conversation, new.at]).await? {
         Some(row) => row.get(0),
         None => Err(not_found(&new.conversation)),

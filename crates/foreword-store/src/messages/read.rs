@@ -6,7 +6,7 @@ use foreword_core::message::Message;
 use foreword_prompt::trust::Trust;
 
 use super::{columns, message};
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 /// Which messages to read.
@@ -71,13 +71,16 @@ impl Operation for Live {
     type Output = History;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<History, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<History, StoreError> {
         live(sql, &self.0).await
     }
 }
 
 /// The history that models read now.
-pub(crate) async fn live<S: Sql>(sql: &mut S, conversation: &ConversationId) -> Result<History, StoreError> {
+pub(crate) async fn live(
+    sql: &mut Transaction<'_>,
+    conversation: &ConversationId,
+) -> Result<History, StoreError> {
     let mut history = History::default();
     if let Some(row) = sql.query_optional(LAST_COMPACTION, values![conversation]).await? {
         (history.compaction, history.covered_to) = (row.get(0)?, row.get(1)?);
@@ -98,7 +101,7 @@ impl Operation for All {
     type Output = Vec<Message>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Message>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Message>, StoreError> {
         let Self(conversation, MessagePage { order, limit }) = self;
         let (select, from) = match order {
             Order::OldestFirst { after } => (OLDEST_FIRST, *after),
@@ -114,7 +117,7 @@ impl Operation for Pending {
     type Output = Vec<Message>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Message>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Message>, StoreError> {
         sql.query(PENDING, values![&self.0]).await?.iter().map(message).collect()
     }
 }
@@ -125,7 +128,7 @@ impl Operation for WithPending {
     type Output = Vec<ConversationId>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ConversationId>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<ConversationId>, StoreError> {
         sql.query(WITH_PENDING, values![self.0]).await?.iter().map(|row| row.parse(0)).collect()
     }
 }
@@ -139,7 +142,7 @@ impl Operation for HasWritten {
     type Output = bool;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<bool, StoreError> {
         let select = "SELECT 1 FROM messages
             WHERE conversation_id = ?1 AND author = ?2 AND role = 'user' AND kind = 'message' LIMIT 1";
         Ok(sql.query_optional(select, values![&self.0, &self.1]).await?.is_some())
@@ -152,7 +155,7 @@ impl Operation for Audience {
     type Output = Option<Trust>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Trust>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<Trust>, StoreError> {
         let mut least: Option<Trust> = None;
         for row in sql.query(TRUSTS, values![&self.0]).await? {
             let trust: Trust = row.parse(0)?;

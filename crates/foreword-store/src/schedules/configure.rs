@@ -6,7 +6,7 @@ use foreword_core::timestamp::Timestamp;
 
 use super::{NewSchedule, StoredSchedule};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Put(pub(super) NewSchedule);
@@ -15,19 +15,19 @@ impl Operation for Put {
     type Output = StoredSchedule;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StoredSchedule, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<StoredSchedule, StoreError> {
         super::lock(sql).await?;
         let before = super::find(sql, &self.0.name).await?;
         if put(sql, before.as_ref(), &self.0).await? {
-            sql.announce(StoreChange::Schedules).await?;
+            sql.announce(StoreChange::Schedules);
         }
         super::get(sql, &self.0.name).await
     }
 }
 
 /// Writes a schedule if it has changed. Returns whether it has.
-async fn put<S: Sql>(
-    sql: &mut S,
+async fn put(
+    sql: &mut Transaction<'_>,
     before: Option<&StoredSchedule>,
     new: &NewSchedule,
 ) -> Result<bool, StoreError> {
@@ -57,7 +57,7 @@ impl Operation for Set {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         super::lock(sql).await?;
         let mut before: BTreeMap<String, StoredSchedule> =
             super::all(sql).await?.into_iter().map(|schedule| (schedule.name.clone(), schedule)).collect();
@@ -72,7 +72,7 @@ impl Operation for Set {
             changed = true;
         }
         if changed {
-            sql.announce(StoreChange::Schedules).await?;
+            sql.announce(StoreChange::Schedules);
         }
         Ok(())
     }
@@ -88,7 +88,7 @@ impl Operation for PullBack {
     type Output = Option<Timestamp>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Timestamp>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<Timestamp>, StoreError> {
         super::lock(sql).await?;
         for &candidate in &self.candidates {
             let select = "SELECT 1 FROM schedule_firings WHERE schedule = ?1 AND due_at = ?2";
@@ -100,7 +100,7 @@ impl Operation for PullBack {
                 WHERE name = ?1 AND next_fire_at = ?3 AND enabled = 1";
             let moved = sql.execute(update, values![&self.schedule, candidate, self.from]).await? > 0;
             if moved {
-                sql.announce(StoreChange::Schedules).await?;
+                sql.announce(StoreChange::Schedules);
             }
             return Ok(moved.then_some(candidate));
         }

@@ -9,7 +9,7 @@ use foreword_core::timestamp::Timestamp;
 
 use super::{Firing, firings};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Hold {
@@ -22,7 +22,7 @@ impl Operation for Hold {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         let clock = sql.clock(self.now).await?;
         let update = "UPDATE schedule_firings SET renewed_at = ?2
             WHERE node = ?1 AND schedule = ?3 AND due_at = ?4 AND ended_at IS NULL";
@@ -39,10 +39,10 @@ impl Operation for Leave {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         let update = "UPDATE schedule_firings SET renewed_at = NULL WHERE node = ?1 AND ended_at IS NULL";
         if sql.execute(update, values![&self.0]).await? > 0 {
-            sql.announce(StoreChange::Schedules).await?;
+            sql.announce(StoreChange::Schedules);
         }
         Ok(())
     }
@@ -62,7 +62,7 @@ impl Operation for TakeFirings {
     type Output = Vec<Firing>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Firing>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Firing>, StoreError> {
         super::lock(sql).await?;
         let clock = sql.clock(self.now).await?;
         let select = concat!(

@@ -6,7 +6,7 @@ use foreword_core::timestamp::Timestamp;
 
 use super::{ClaimFiring, FinishFiring, FinishedFiring, Firing, FiringLinks, StoredSchedule};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::messages::IdempotencyKey;
 
@@ -30,7 +30,7 @@ impl Operation for Claim {
     type Output = Vec<Firing>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Firing>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Firing>, StoreError> {
         for claim in &self.0 {
             if let Some(next) = claim.next_fire_at.filter(|next| *next <= claim.due_at) {
                 let reason = format!("the next firing, {next}, is not after this one, {}", claim.due_at);
@@ -44,13 +44,13 @@ impl Operation for Claim {
         for one in &self.0 {
             claimed.extend(claim(sql, one, clock).await?);
         }
-        sql.announce(StoreChange::Schedules).await?;
+        sql.announce(StoreChange::Schedules);
         Ok(claimed)
     }
 }
 
-async fn claim<S: Sql>(
-    sql: &mut S,
+async fn claim(
+    sql: &mut Transaction<'_>,
     claim: &ClaimFiring,
     clock: Timestamp,
 ) -> Result<Option<Firing>, StoreError> {
@@ -112,7 +112,7 @@ impl Operation for Begin {
     type Output = Option<Firing>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Firing>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<Firing>, StoreError> {
         super::lock(sql).await?;
         super::get(sql, &self.schedule).await?;
         let clock = sql.clock(self.now).await?;
@@ -120,7 +120,7 @@ impl Operation for Begin {
         if sql.execute(INSERT, values).await? == 0 {
             return Ok(None);
         }
-        sql.announce(StoreChange::Schedules).await?;
+        sql.announce(StoreChange::Schedules);
         Ok(Some(begun(&self.schedule, self.now, &self.node, self.now)))
     }
 }
@@ -131,7 +131,7 @@ impl Operation for Finish {
     type Output = FinishedFiring;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<FinishedFiring, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<FinishedFiring, StoreError> {
         let finish = &self.0;
         super::lock(sql).await?;
         let select = "SELECT ended_at FROM schedule_firings WHERE schedule = ?1 AND due_at = ?2";
@@ -144,13 +144,13 @@ impl Operation for Finish {
             return Ok(FinishedFiring { schedule, first: false });
         }
         let schedule = write_end(sql, &schedule, finish).await?;
-        sql.announce(StoreChange::Schedules).await?;
+        sql.announce(StoreChange::Schedules);
         Ok(FinishedFiring { schedule, first: true })
     }
 }
 
-async fn write_end<S: Sql>(
-    sql: &mut S,
+async fn write_end(
+    sql: &mut Transaction<'_>,
     schedule: &StoredSchedule,
     finish: &FinishFiring,
 ) -> Result<StoredSchedule, StoreError> {
@@ -190,7 +190,7 @@ impl Operation for Unfinished {
     type Output = Vec<Firing>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Firing>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Firing>, StoreError> {
         let select = concat!(
             "SELECT ",
             columns!(),
@@ -209,7 +209,7 @@ impl Operation for List {
     type Output = Vec<Firing>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Firing>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Firing>, StoreError> {
         let select = concat!(
             "SELECT ",
             columns!(),
@@ -225,7 +225,7 @@ impl Operation for Last {
     type Output = Vec<Firing>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Firing>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Firing>, StoreError> {
         let select = concat!(
             "SELECT ",
             columns!(),
@@ -243,7 +243,7 @@ impl Operation for MessageOf {
     type Output = Option<(ConversationId, MessageId)>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Self::Output, StoreError> {
         let select =
             "SELECT conversation_id, id FROM messages WHERE idempotency_scope = ?1 AND idempotency_key = ?2";
         let row = sql.query_optional(select, values![&self.0.scope, &self.0.key]).await?;

@@ -9,7 +9,7 @@ use foreword_core::id::{ConversationId, MessageId, NodeId, RunId};
 use foreword_core::schedule::{FiringEnd, FiringOutcome, FiringRecord, Timing};
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::messages::IdempotencyKey;
 use crate::store::Store;
@@ -233,12 +233,12 @@ impl Operation for List {
     type Output = Vec<StoredSchedule>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<StoredSchedule>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<StoredSchedule>, StoreError> {
         all(sql).await
     }
 }
 
-async fn all<S: Sql>(sql: &mut S) -> Result<Vec<StoredSchedule>, StoreError> {
+async fn all(sql: &mut Transaction<'_>) -> Result<Vec<StoredSchedule>, StoreError> {
     let select =
         "SELECT name, cron, time_zone, enabled, next_fire_at, last_due_at, last_ended_at, last_error,
             consecutive_failures
@@ -247,16 +247,16 @@ async fn all<S: Sql>(sql: &mut S) -> Result<Vec<StoredSchedule>, StoreError> {
 }
 
 /// One lock for all: schedules are few and change rarely.
-async fn lock<S: Sql>(sql: &mut S) -> Result<(), StoreError> {
+async fn lock(sql: &mut Transaction<'_>) -> Result<(), StoreError> {
     sql.lock("schedules").await
 }
 
-async fn get<S: Sql>(sql: &mut S, name: &str) -> Result<StoredSchedule, StoreError> {
+async fn get(sql: &mut Transaction<'_>, name: &str) -> Result<StoredSchedule, StoreError> {
     let missing = || StoreError::NotFound { what: "schedule", id: name.to_owned() };
     find(sql, name).await?.ok_or_else(missing)
 }
 
-async fn find<S: Sql>(sql: &mut S, name: &str) -> Result<Option<StoredSchedule>, StoreError> {
+async fn find(sql: &mut Transaction<'_>, name: &str) -> Result<Option<StoredSchedule>, StoreError> {
     let select =
         "SELECT name, cron, time_zone, enabled, next_fire_at, last_due_at, last_ended_at, last_error,
             consecutive_failures

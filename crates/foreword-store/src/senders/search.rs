@@ -4,7 +4,7 @@ use foreword_core::sender::SenderAddress;
 use foreword_core::timestamp::Timestamp;
 
 use super::{Sender, last_exchanges, sender};
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::search_pattern::SearchPattern;
 
@@ -26,7 +26,7 @@ impl Operation for Search {
     type Output = Vec<Sender>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Sender>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Sender>, StoreError> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let mut behind: (String, String) = match &self.after {
             Some((at, address)) => (at.to_string(), address.to_string()),
@@ -55,7 +55,7 @@ impl Operation for Search {
 }
 
 impl Search {
-    async fn finds<S: Sql>(&self, sql: &mut S, candidate: &Sender) -> Result<bool, StoreError> {
+    async fn finds(&self, sql: &mut Transaction<'_>, candidate: &Sender) -> Result<bool, StoreError> {
         if self.pattern.is_in(candidate.address.as_str()) {
             return Ok(true);
         }

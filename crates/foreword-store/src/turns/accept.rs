@@ -3,7 +3,7 @@
 use foreword_core::message::NewMessage;
 
 use super::{BeginOutcome, BeginTurn, TakeMessages, begin};
-use crate::engine::{Access, Sql, values};
+use crate::engine::{Access, Transaction, values};
 use crate::error::StoreError;
 use crate::messages::{Accept, AcceptOutcome, IdempotencyKey};
 
@@ -27,7 +27,7 @@ impl crate::engine::Operation for Operation {
     type Output = (AcceptOutcome, Option<BeginOutcome>);
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Self::Output, StoreError> {
         let AcceptAndBegin { message, key, begin } = &self.0;
         let accepted = Accept { new: message.clone(), key: key.clone() }.run(sql).await?;
         if matches!(accepted, AcceptOutcome::Before(_)) {

@@ -4,7 +4,7 @@ use foreword_core::id::{MessageId, TurnId};
 use foreword_core::message::ContentBlock;
 
 use super::{StoredTurn, rows};
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 /// A turn and its answer.
@@ -24,7 +24,7 @@ impl Operation for To {
     type Output = Option<Answer>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Answer>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<Answer>, StoreError> {
         let select = "SELECT turn_id FROM messages WHERE id = ?1";
         let Some(row) = sql.query_optional(select, values![&self.0]).await? else {
             return Err(StoreError::NotFound { what: "message", id: self.0.to_string() });

@@ -9,7 +9,7 @@ use super::lease::Claimed;
 use super::{BeginOutcome, BeginTurn, StartedTurn, TakeMessages, TurnLease, lease, rows, steps};
 use crate::changes::StoreChange;
 use crate::conversation_settings;
-use crate::engine::{Access, Sql, values};
+use crate::engine::{Access, Transaction, values};
 use crate::error::StoreError;
 use crate::messages::{self, columns};
 
@@ -19,7 +19,7 @@ impl crate::engine::Operation for Operation {
     type Output = BeginOutcome;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<BeginOutcome, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<BeginOutcome, StoreError> {
         let new = &self.0;
         let held = lease::locked(sql, &new.conversation).await?;
         if let Some(turn) = rows::find(sql, &new.turn).await? {
@@ -48,15 +48,15 @@ impl crate::engine::Operation for Operation {
         let accepted =
             JournalStep::Accepted { messages: messages.iter().map(|m| m.message.id.clone()).collect() };
         steps::write(sql, &new.turn, 1, &accepted, new.now).await?;
-        sql.announce(StoreChange::Conversation(new.conversation.clone())).await?;
+        sql.announce(StoreChange::Conversation(new.conversation.clone()));
         let hold = TurnLease { turn: new.turn.clone(), fence };
         Ok(BeginOutcome::Begun(StartedTurn { hold, messages, next_step: 2, settings_version }))
     }
 }
 
 /// The turn exists: the caller retries after a lost response.
-async fn again<S: Sql>(
-    sql: &mut S,
+async fn again(
+    sql: &mut Transaction<'_>,
     new: &BeginTurn,
     turn: &super::StoredTurn,
 ) -> Result<BeginOutcome, StoreError> {
@@ -79,7 +79,7 @@ async fn again<S: Sql>(
 }
 
 /// Assigns the messages to this turn and returns them in order.
-async fn take<S: Sql>(sql: &mut S, new: &BeginTurn) -> Result<Vec<Message>, StoreError> {
+async fn take(sql: &mut Transaction<'_>, new: &BeginTurn) -> Result<Vec<Message>, StoreError> {
     let mut taken = match &new.take {
         TakeMessages::Nothing => Vec::new(),
         TakeMessages::Pending => {
@@ -98,8 +98,8 @@ async fn take<S: Sql>(sql: &mut S, new: &BeginTurn) -> Result<Vec<Message>, Stor
     Ok(taken)
 }
 
-async fn take_each<S: Sql>(
-    sql: &mut S,
+async fn take_each(
+    sql: &mut Transaction<'_>,
     new: &BeginTurn,
     ids: &[MessageId],
 ) -> Result<Vec<Message>, StoreError> {

@@ -8,7 +8,7 @@ use foreword_core::turn_journal::{JournalStep, Outcome, TurnState};
 
 use super::{FinishTurn, TurnLease, lease, rows, steps};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 use crate::hand_overs::{self, FiringEnd};
 use crate::messages::{self, columns};
@@ -22,7 +22,7 @@ impl Operation for Finish {
     type Output = Vec<Message>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Message>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<Message>, StoreError> {
         let finish = &self.finish;
         let end = End {
             state: TurnState::Ended(finish.outcome),
@@ -45,7 +45,7 @@ impl Operation for Report {
     type Output = Message;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Message, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Message, StoreError> {
         let end = End {
             state: TurnState::Interrupted,
             failure: Some(&self.why),
@@ -70,7 +70,7 @@ struct End<'a> {
 }
 
 impl End<'_> {
-    async fn write<S: Sql>(&self, sql: &mut S, hold: &TurnLease) -> Result<Vec<Message>, StoreError> {
+    async fn write(&self, sql: &mut Transaction<'_>, hold: &TurnLease) -> Result<Vec<Message>, StoreError> {
         let conversation = match lease::check(sql, hold).await {
             Ok(conversation) => conversation,
             Err(lost @ StoreError::LeaseLost { .. }) => return self.again(sql, hold, lost).await,
@@ -93,14 +93,14 @@ impl End<'_> {
         let answered = self.state == TurnState::Ended(Outcome::Done);
         let ended = if answered { FiringEnd::Answered } else { FiringEnd::Otherwise };
         hand_overs::apply_or_discard(sql, &conversation, &hold.turn, ended, self.at).await?;
-        sql.announce(StoreChange::Conversation(conversation)).await?;
+        sql.announce(StoreChange::Conversation(conversation));
         Ok(written)
     }
 
     /// The turn has ended: succeeds if this hold ended it in the same way, which is a retry after a lost response.
-    async fn again<S: Sql>(
+    async fn again(
         &self,
-        sql: &mut S,
+        sql: &mut Transaction<'_>,
         hold: &TurnLease,
         lost: StoreError,
     ) -> Result<Vec<Message>, StoreError> {
@@ -121,8 +121,8 @@ impl End<'_> {
 }
 
 /// Appends a message of the turn.
-async fn append<S: Sql>(
-    sql: &mut S,
+async fn append(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
     hold: &TurnLease,
     message: &NewMessage,

@@ -5,7 +5,7 @@ use foreword_core::lease::Lease;
 use foreword_core::timestamp::Timestamp;
 
 use super::TurnLease;
-use crate::engine::{Row, Sql, values};
+use crate::engine::{Row, Transaction, values};
 use crate::error::StoreError;
 use crate::lease::{self, StoredLease};
 
@@ -32,9 +32,9 @@ impl ConversationLease {
     }
 
     /// See [`StoredLease::is_free`].
-    pub(super) async fn is_free<S: Sql>(
+    pub(super) async fn is_free(
         &self,
-        sql: &mut S,
+        sql: &mut Transaction<'_>,
         conversation: &ConversationId,
         clock: Timestamp,
     ) -> Result<bool, StoreError> {
@@ -50,8 +50,8 @@ pub(super) struct Claimed {
 }
 
 /// Locks a conversation and reads its lease.
-pub(super) async fn locked<S: Sql>(
-    sql: &mut S,
+pub(super) async fn locked(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
 ) -> Result<Option<ConversationLease>, StoreError> {
     sql.lock(&format!("conversation:{conversation}")).await?;
@@ -64,8 +64,8 @@ pub(super) async fn locked<S: Sql>(
 }
 
 /// Gives a turn on a node the conversation's lease, with a new fencing token.
-pub(super) async fn claim<S: Sql>(
-    sql: &mut S,
+pub(super) async fn claim(
+    sql: &mut Transaction<'_>,
     conversation: &ConversationId,
     turn: &TurnId,
     node: &NodeId,
@@ -82,7 +82,7 @@ pub(super) async fn claim<S: Sql>(
 }
 
 /// Locks the conversation and fails if `hold` is no longer valid.
-pub(crate) async fn check<S: Sql>(sql: &mut S, hold: &TurnLease) -> Result<ConversationId, StoreError> {
+pub(crate) async fn check(sql: &mut Transaction<'_>, hold: &TurnLease) -> Result<ConversationId, StoreError> {
     let conversation = conversation_of(sql, &hold.turn).await?;
     let held = locked(sql, &conversation).await?.filter(|held| held.turn == hold.turn);
     match held {
@@ -92,8 +92,8 @@ pub(crate) async fn check<S: Sql>(sql: &mut S, hold: &TurnLease) -> Result<Conve
 }
 
 /// As [`check`], and renews the lease.
-pub(super) async fn check_and_renew<S: Sql>(
-    sql: &mut S,
+pub(super) async fn check_and_renew(
+    sql: &mut Transaction<'_>,
     hold: &TurnLease,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -105,7 +105,10 @@ pub(super) async fn check_and_renew<S: Sql>(
 }
 
 /// Releases the conversation. The fence stays, because it must never decrease.
-pub(super) async fn release<S: Sql>(sql: &mut S, conversation: &ConversationId) -> Result<(), StoreError> {
+pub(super) async fn release(
+    sql: &mut Transaction<'_>,
+    conversation: &ConversationId,
+) -> Result<(), StoreError> {
     let update = "UPDATE conversations
         SET lease_turn = NULL, lease_holder = NULL, lease_renewed_at = NULL, lease_millis = NULL WHERE id = ?1";
     sql.execute(update, values![conversation]).await?;
@@ -113,8 +116,8 @@ pub(super) async fn release<S: Sql>(sql: &mut S, conversation: &ConversationId) 
 }
 
 /// A turn's conversation, which never changes.
-pub(super) async fn conversation_of<S: Sql>(
-    sql: &mut S,
+pub(super) async fn conversation_of(
+    sql: &mut Transaction<'_>,
     turn: &TurnId,
 ) -> Result<ConversationId, StoreError> {
     match sql.query_optional("SELECT conversation_id FROM turns WHERE id = ?1", values![turn]).await? {

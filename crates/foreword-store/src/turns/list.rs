@@ -10,7 +10,7 @@ use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::TurnState;
 use foreword_prompt::trust::Trust;
 
-use crate::engine::{Access, Operation, Row, Sql, Value, values};
+use crate::engine::{Access, Operation, Row, Transaction, Value, values};
 use crate::error::StoreError;
 
 /// Which turns; `None` matches all.
@@ -126,7 +126,7 @@ impl Operation for BackfillOwners {
     type Output = u64;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<u64, StoreError> {
         sql.execute(BACKFILL_OWNERS, &[]).await
     }
 }
@@ -220,7 +220,7 @@ impl Operation for List {
     type Output = Vec<ListedTurn>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ListedTurn>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<ListedTurn>, StoreError> {
         let [turns, sums] = statements(self.filter.lead());
         let values = self.values();
         let turns = sql.query(turns, &values).await?;

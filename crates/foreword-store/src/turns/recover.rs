@@ -7,7 +7,7 @@ use foreword_core::turn_journal::{Journal, TurnState};
 use super::lease::{self, ConversationLease};
 use super::{StoredTurn, TakeOver, TakenOver, TurnLease, rows};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Unfinished {
@@ -19,7 +19,7 @@ impl Operation for Unfinished {
     // Redates leases whose renewal time lies in the future.
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<StoredTurn>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<StoredTurn>, StoreError> {
         let clock = sql.clock(self.now).await?;
         // In a fixed order, so that two nodes that redate leases at once do not deadlock.
         let select =
@@ -47,7 +47,7 @@ impl Operation for Claim {
     type Output = Option<TakenOver>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<TakenOver>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<TakenOver>, StoreError> {
         let wish = &self.0;
         let conversation = lease::conversation_of(sql, &wish.turn).await?;
         let held = lease::locked(sql, &conversation).await?;
@@ -72,7 +72,7 @@ impl Operation for Claim {
         let steps = rows::steps(sql, &wish.turn).await?;
         let journal = Journal::new(steps.into_iter().map(|recorded| recorded.step).collect());
         let after_crash = journal.after_crash(turn.attempts, wish.attempts_limit);
-        sql.announce(StoreChange::Conversation(conversation)).await?;
+        sql.announce(StoreChange::Conversation(conversation));
         let hold = TurnLease { turn: wish.turn.clone(), fence };
         Ok(Some(TakenOver { hold, turn, journal, saved, after_crash }))
     }

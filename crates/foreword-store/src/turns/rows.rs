@@ -5,7 +5,7 @@ use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::turn_journal::PromptBuilt;
 
 use super::{RecordedStep, StoredTurn};
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Get(pub(super) TurnId);
@@ -14,7 +14,7 @@ impl Operation for Get {
     type Output = StoredTurn;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StoredTurn, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<StoredTurn, StoreError> {
         get(sql, &self.0).await
     }
 }
@@ -28,7 +28,7 @@ impl Operation for WithIdPrefix {
     type Output = Vec<TurnId>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<TurnId>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<TurnId>, StoreError> {
         // Not `LIKE`, because of its wildcards.
         let select = "SELECT id FROM turns WHERE substr(id, 1, length(CAST(?1 AS TEXT))) = ?1
             ORDER BY started_at DESC, id DESC LIMIT ?2";
@@ -47,7 +47,7 @@ impl Operation for List {
     type Output = Vec<StoredTurn>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<StoredTurn>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<StoredTurn>, StoreError> {
         let select = "SELECT id, conversation_id, state, trust, fence, holder, attempts, epoch, fingerprint,
                 layer_versions, error, started_at, ended_at
             FROM turns WHERE conversation_id = ?1 AND fence < ?2 ORDER BY fence DESC LIMIT ?3";
@@ -63,7 +63,7 @@ impl Operation for Steps {
     type Output = Vec<RecordedStep>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<RecordedStep>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<RecordedStep>, StoreError> {
         let steps = steps(sql, &self.0).await?;
         if steps.is_empty() {
             // Every turn has a first step, so there is no such turn.
@@ -73,18 +73,18 @@ impl Operation for Steps {
     }
 }
 
-pub(super) async fn get<S: Sql>(sql: &mut S, id: &TurnId) -> Result<StoredTurn, StoreError> {
+pub(super) async fn get(sql: &mut Transaction<'_>, id: &TurnId) -> Result<StoredTurn, StoreError> {
     find(sql, id).await?.ok_or_else(|| StoreError::NotFound { what: "turn", id: id.to_string() })
 }
 
-pub(super) async fn find<S: Sql>(sql: &mut S, id: &TurnId) -> Result<Option<StoredTurn>, StoreError> {
+pub(super) async fn find(sql: &mut Transaction<'_>, id: &TurnId) -> Result<Option<StoredTurn>, StoreError> {
     let select = "SELECT id, conversation_id, state, trust, fence, holder, attempts, epoch, fingerprint,
             layer_versions, error, started_at, ended_at
         FROM turns WHERE id = ?1";
     sql.query_optional(select, values![id]).await?.as_ref().map(turn).transpose()
 }
 
-pub(super) async fn steps<S: Sql>(sql: &mut S, id: &TurnId) -> Result<Vec<RecordedStep>, StoreError> {
+pub(super) async fn steps(sql: &mut Transaction<'_>, id: &TurnId) -> Result<Vec<RecordedStep>, StoreError> {
     let select = "SELECT number, data, created_at FROM turn_steps WHERE turn_id = ?1 ORDER BY number";
     let rows = sql.query(select, values![id]).await?;
     rows.iter()

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{NewStep, TurnLease, lease};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Renew {
@@ -19,7 +19,7 @@ impl Operation for Renew {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         lease::check_and_renew(sql, &self.hold, self.now).await
     }
 }
@@ -30,12 +30,13 @@ impl Operation for Leave {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         let conversation = lease::check(sql, &self.0).await?;
         // The fence stays, so that this holder's writes fail once another node has claimed the turn.
         let update = "UPDATE conversations SET lease_millis = 0 WHERE id = ?1";
         sql.execute(update, values![&conversation]).await?;
-        sql.announce(StoreChange::Conversation(conversation)).await
+        sql.announce(StoreChange::Conversation(conversation));
+        Ok(())
     }
 }
 
@@ -49,7 +50,7 @@ impl Operation for Save {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         lease::check_and_renew(sql, &self.hold, self.now).await?;
         save(sql, &self.hold.turn, &self.saved).await
     }
@@ -64,7 +65,7 @@ impl Operation for Record {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         let (turn, new) = (&self.hold.turn, &self.step);
         lease::check_and_renew(sql, &self.hold, new.at).await?;
         let there = at_number(sql, turn, new.number).await?;
@@ -91,8 +92,8 @@ fn refused(turn: &TurnId, number: u64, reason: &StepRefused) -> StoreError {
 }
 
 /// Inserts a step.
-pub(super) async fn write<S: Sql>(
-    sql: &mut S,
+pub(super) async fn write(
+    sql: &mut Transaction<'_>,
     turn: &TurnId,
     number: u64,
     step: &JournalStep,
@@ -105,14 +106,14 @@ pub(super) async fn write<S: Sql>(
 }
 
 /// The next free step number.
-pub(super) async fn next_number<S: Sql>(sql: &mut S, turn: &TurnId) -> Result<u64, StoreError> {
+pub(super) async fn next_number(sql: &mut Transaction<'_>, turn: &TurnId) -> Result<u64, StoreError> {
     let select = "SELECT MAX(number) FROM turn_steps WHERE turn_id = ?1";
     let row = sql.query_optional(select, values![turn]).await?;
     Ok(row.map_or(Ok(None), |row| row.get::<Option<u64>>(0))?.unwrap_or(0) + 1)
 }
 
-async fn at_number<S: Sql>(
-    sql: &mut S,
+async fn at_number(
+    sql: &mut Transaction<'_>,
     turn: &TurnId,
     number: u64,
 ) -> Result<Option<JournalStep>, StoreError> {
@@ -120,14 +121,18 @@ async fn at_number<S: Sql>(
     sql.query_optional(select, values![turn, number]).await?.map(|row| row.json(0)).transpose()
 }
 
-async fn note_prompt<S: Sql>(sql: &mut S, turn: &TurnId, prompt: &PromptBuilt) -> Result<(), StoreError> {
+async fn note_prompt(
+    sql: &mut Transaction<'_>,
+    turn: &TurnId,
+    prompt: &PromptBuilt,
+) -> Result<(), StoreError> {
     let update = "UPDATE turns SET epoch = ?2, fingerprint = ?3, layer_versions = ?4 WHERE id = ?1";
     let versions = json(&prompt.layer_versions)?;
     sql.execute(update, values![turn, prompt.epoch, prompt.fingerprint, versions]).await?;
     Ok(())
 }
 
-async fn save<S: Sql>(sql: &mut S, turn: &TurnId, saved: &Value) -> Result<(), StoreError> {
+async fn save(sql: &mut Transaction<'_>, turn: &TurnId, saved: &Value) -> Result<(), StoreError> {
     sql.execute("UPDATE turns SET saved = ?2 WHERE id = ?1", values![turn, saved]).await?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use foreword_core::id::{NodeId, RunId};
 use foreword_core::timestamp::Timestamp;
 
 use super::{RunLease, RunState, WorkflowRun, rows};
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 use crate::lease::{self, StoredLease};
 
@@ -27,7 +27,7 @@ impl LockedRun {
 }
 
 /// Locks a run and reads its lease; `None` if there is no such run.
-pub(super) async fn locked<S: Sql>(sql: &mut S, run: &RunId) -> Result<Option<LockedRun>, StoreError> {
+pub(super) async fn locked(sql: &mut Transaction<'_>, run: &RunId) -> Result<Option<LockedRun>, StoreError> {
     sql.lock(&format!("run:{run}")).await?;
     let select =
         "SELECT state, holder, fence, lease_renewed_at, lease_millis FROM workflow_runs WHERE id = ?1";
@@ -49,8 +49,8 @@ pub(super) fn check(hold: &RunLease, held: &LockedRun) -> Result<(), StoreError>
 }
 
 /// Locks a run, fails if `hold` is no longer valid, and renews the lease.
-pub(super) async fn check_and_renew<S: Sql>(
-    sql: &mut S,
+pub(super) async fn check_and_renew(
+    sql: &mut Transaction<'_>,
     hold: &RunLease,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -72,7 +72,7 @@ impl Operation for Unfinished {
     // Redates leases whose renewal time lies in the future.
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<WorkflowRun>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<WorkflowRun>, StoreError> {
         let clock = sql.clock(self.0).await?;
         // In a fixed order, so that two nodes that redate leases at once do not deadlock.
         let select =
@@ -103,7 +103,7 @@ impl Operation for TakeOver {
     type Output = Option<RunLease>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<RunLease>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<RunLease>, StoreError> {
         let held = locked(sql, &self.run).await?.ok_or_else(|| missing(&self.run))?;
         let clock = sql.clock(self.now).await?;
         if held.state != RunState::Running

@@ -4,7 +4,7 @@ use foreword_core::turn_journal::Outcome;
 use foreword_core::workflow::Reopen;
 
 use super::{ReopenRun, RunLease, RunState, lease};
-use crate::engine::{Access, Sql, values};
+use crate::engine::{Access, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Operation(pub(super) ReopenRun);
@@ -13,7 +13,7 @@ impl crate::engine::Operation for Operation {
     type Output = Option<RunLease>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<RunLease>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Option<RunLease>, StoreError> {
         let ReopenRun { run, reopen, name, workflow_hash, node, lease, now } = &self.0;
         let held = lease::locked(sql, run).await?.ok_or_else(|| lease::missing(run))?;
         if matches!(held.state, RunState::Running | RunState::Ended(Outcome::Done)) {

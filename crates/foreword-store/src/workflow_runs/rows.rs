@@ -3,7 +3,7 @@
 use foreword_core::id::RunId;
 
 use super::{RunFilter, WorkflowRun, WorkflowStepRecord, lease};
-use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::engine::{Access, Operation, Row, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Get(pub(super) RunId);
@@ -12,7 +12,7 @@ impl Operation for Get {
     type Output = (WorkflowRun, Vec<WorkflowStepRecord>);
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Self::Output, StoreError> {
         let select =
             "SELECT id, workflow, parameters, state, conversation_id, started_by, holder, output, error,
                 started_at, ended_at, occasion, workflow_hash, tainted
@@ -36,7 +36,7 @@ impl Operation for List {
     type Output = Vec<WorkflowRun>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<WorkflowRun>, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<Vec<WorkflowRun>, StoreError> {
         let select =
             "SELECT id, workflow, parameters, state, conversation_id, started_by, holder, output, error,
                 started_at, ended_at, occasion, workflow_hash, tainted

@@ -5,7 +5,7 @@ use foreword_core::timestamp::Timestamp;
 use serde_json::Value;
 
 use super::{FinishRun, RunLease, RunState, StartRun, StartStep, StepStart, lease};
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Transaction, values};
 use crate::error::StoreError;
 
 pub(super) struct Start(pub(super) StartRun);
@@ -14,7 +14,7 @@ impl Operation for Start {
     type Output = RunLease;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<RunLease, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<RunLease, StoreError> {
         let new = &self.0;
         let first = RunLease { run: new.run.clone(), fence: 1 };
         if let Some(held) = lease::locked(sql, &new.run).await? {
@@ -60,7 +60,7 @@ impl Operation for Renew {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         lease::check_and_renew(sql, &self.hold, self.now).await
     }
 }
@@ -74,7 +74,7 @@ impl Operation for Taint {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         lease::check_and_renew(sql, &self.hold, self.now).await?;
         let update = "UPDATE workflow_runs SET tainted = 1 WHERE id = ?1";
         sql.execute(update, values![&self.hold.run]).await?;
@@ -92,7 +92,7 @@ impl Operation for Begin {
     type Output = StepStart;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StepStart, StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<StepStart, StoreError> {
         lease::check_and_renew(sql, &self.hold, self.now).await?;
         let (run, step) = (&self.hold.run, &self.step);
         let select = "SELECT name, ended_at FROM workflow_steps WHERE run_id = ?1 ORDER BY number";
@@ -137,7 +137,7 @@ impl Operation for FinishStep {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         lease::check_and_renew(sql, &self.hold, self.now).await?;
         let run = &self.hold.run;
         let select = "SELECT ended_at FROM workflow_steps WHERE run_id = ?1 AND number = ?2";
@@ -167,7 +167,7 @@ impl Operation for Finish {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         let (run, finish) = (&self.hold.run, &self.finish);
         let state = RunState::Ended(finish.outcome);
         let held = lease::locked(sql, run).await?.ok_or_else(|| lease::missing(run))?;

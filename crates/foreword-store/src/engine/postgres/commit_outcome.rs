@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::pool::{ConnectionPool, Identity};
 use super::run::RetryState;
 use super::session::{Mark, Session};
-use crate::engine::{Access, Sql, values};
+use crate::engine::{Access, values};
 use crate::error::StoreError;
 
 /// The table of marks, which only exists on Postgres.
@@ -81,8 +81,7 @@ async fn query(
     values: &[crate::engine::Value],
     deadline: Option<Instant>,
 ) -> Result<bool, Failure> {
-    let mut connection = connections.get(deadline).await?;
-    let mut session = Session::new(&mut connection, connections, Access::Read);
+    let mut session = Session::begin(connections, Access::Read, deadline).await?;
     let asked = session.query_optional(sql, values);
     let row = match deadline {
         Some(deadline) => timeout(deadline.saturating_duration_since(Instant::now()), asked).await,

@@ -45,7 +45,7 @@ impl Listener {
         let connection = task.connect().await.map_err(|failure| match failure {
             Failure::Conflict(error) | Failure::Final(error) => error,
             Failure::Lost(reason) | Failure::Absent(reason) => {
-                StoreError::Unreachable { place: place.to_owned(), reason }
+                StoreError::Unreachable { place: place.to_string(), reason }
             }
         })?;
         let task = tokio::spawn(task.listen(connection));

@@ -10,7 +10,7 @@ mod placeholders;
 mod pool;
 mod run;
 mod schema;
-mod session;
+pub(crate) mod session;
 mod tls;
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use foreword_core::timestamp::Timestamp;
 use tokio::sync::{RwLock, broadcast};
 
-use super::Operation;
+use super::job::Job;
 use crate::changes::StoreChange;
 use crate::error::StoreError;
 pub(crate) use address::Address;
@@ -51,20 +51,21 @@ impl Postgres {
         self.0.listener.subscribe()
     }
 
-    /// Runs an operation in its own task, so that it completes even if the caller is cancelled. A write is durable
-    /// when this returns.
-    pub(crate) async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+    /// Starts an operation in its own task, so that it completes even if the caller is cancelled.
+    pub(crate) async fn submit(&self, mut job: Box<dyn Job>) {
         let connections = Arc::clone(&self.0.connections);
         let under_way = Arc::clone(&self.0.under_way).read_owned().await;
-        let task = tokio::spawn(async move {
-            let result = run::run(&connections, &operation).await;
+        tokio::spawn(async move {
+            let result = run::run(&connections, job.as_mut()).await;
             drop(under_way);
-            result
+            job.reply(result);
         });
-        task.await.unwrap_or_else(|_| {
-            let reason = "the operation was ended in the middle".into();
-            Err(StoreError::Engine { place: self.0.connections.place().to_owned(), reason })
-        })
+    }
+
+    /// The error of an operation that got no answer.
+    pub(crate) fn unanswered(&self) -> StoreError {
+        let reason = "the operation was ended in the middle".into();
+        StoreError::Engine { place: self.0.connections.place().to_string(), reason }
     }
 
     /// Waits for running operations and closes the connections, for all clones.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool::Runtime;
@@ -35,8 +36,11 @@ pub(super) struct ConnectionPool {
     pool: Pool<Connector>,
     address: Address,
     tls: ClientConfig,
-    place: String,
+    place: Arc<str>,
 }
+
+/// A connection for exclusive use. Returns to the pool when dropped.
+pub(super) type PooledConnection = Object<Connector>;
 
 impl ConnectionPool {
     pub(super) fn new(address: Address, place: String) -> Result<Self, StoreError> {
@@ -51,11 +55,11 @@ impl ConnectionPool {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| StoreError::Unreachable { place: place.clone(), reason: error.to_string() })?;
-        Ok(Self { pool, address, tls, place })
+        Ok(Self { pool, address, tls, place: place.into() })
     }
 
     /// A connection for exclusive use, before the deadline if there is one.
-    pub(super) async fn get(&self, deadline: Option<Instant>) -> Result<Object<Connector>, Failure> {
+    pub(super) async fn get(&self, deadline: Option<Instant>) -> Result<PooledConnection, Failure> {
         let get = self.pool.get();
         let connection = match deadline {
             Some(deadline) => match timeout_at(deadline, get).await {
@@ -78,7 +82,7 @@ impl ConnectionPool {
         self.pool.close();
     }
 
-    pub(super) fn place(&self) -> &str {
+    pub(super) fn place(&self) -> &Arc<str> {
         &self.place
     }
 

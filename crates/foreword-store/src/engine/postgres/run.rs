@@ -11,7 +11,8 @@ use super::commit_outcome::{self, CommitOutcome};
 use super::failure::Failure;
 use super::pool::{ConnectionPool, Identity};
 use super::session::{CommitFailure, Mark, Session};
-use crate::engine::{Access, Operation};
+use crate::engine::job::Job;
+use crate::engine::{Access, Transaction};
 use crate::error::StoreError;
 
 /// How often an operation that conflicts with others is tried.
@@ -21,34 +22,31 @@ const CONFLICT_BACKOFF: Backoff =
 const LOSS_BACKOFF: Backoff = Backoff { first: Duration::from_millis(50), max: Duration::from_secs(1) };
 
 /// Runs an operation. A write is durable when this returns.
-pub(super) async fn run<O: Operation>(
-    connections: &ConnectionPool,
-    operation: &O,
-) -> Result<O::Output, StoreError> {
+pub(super) async fn run(connections: &ConnectionPool, job: &mut dyn Job) -> Result<(), StoreError> {
     let mut retry = RetryState::new(connections.address().recovery());
     loop {
         let begun = Instant::now().into_std();
-        let (reason, left) = match attempt(connections, operation, retry.deadline).await {
+        let (reason, left) = match attempt(connections, job, retry.deadline).await {
             Attempt::Ended(result) => return result,
             Attempt::Conflict(error) => match retry.after_conflict().await {
                 true => continue,
                 false => return Err(error),
             },
             Attempt::Lost(reason, left) => (reason, left),
-            Attempt::InDoubt(reason, mark, output) => {
+            Attempt::InDoubt(reason, mark) => {
                 connections.forget_older(begun);
                 match commit_outcome::resolve(connections, &mark, &mut retry).await {
-                    CommitOutcome::Kept => return Ok(output),
+                    CommitOutcome::Kept => return Ok(()),
                     CommitOutcome::Undone => continue,
                     CommitOutcome::Unknown => {
-                        return Err(StoreError::Uncertain { place: connections.place().to_owned(), reason });
+                        return Err(StoreError::Uncertain { place: connections.place().to_string(), reason });
                     }
                 }
             }
         };
         connections.forget_older(begun);
         if !retry.after_loss().await {
-            return Err(StoreError::Disconnected { place: connections.place().to_owned(), reason });
+            return Err(StoreError::Disconnected { place: connections.place().to_string(), reason });
         }
         if let Some(left) = left {
             // Best effort: if the old process still holds a lock, the next attempt waits for it.
@@ -58,18 +56,18 @@ pub(super) async fn run<O: Operation>(
 }
 
 /// The outcome of an attempt.
-enum Attempt<T> {
+enum Attempt {
     /// Succeeded, or failed for good.
-    Ended(Result<T, StoreError>),
+    Ended(Result<(), StoreError>),
     /// Rolled back because of a conflict.
     Conflict(StoreError),
     /// Rolled back. The server process may not have noticed the lost connection yet.
     Lost(String, Option<Identity>),
     /// Unknown: the commit may have succeeded.
-    InDoubt(String, Mark, T),
+    InDoubt(String, Mark),
 }
 
-impl<T> From<Failure> for Attempt<T> {
+impl From<Failure> for Attempt {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Conflict(error) => Self::Conflict(error),
@@ -79,45 +77,40 @@ impl<T> From<Failure> for Attempt<T> {
     }
 }
 
-async fn attempt<O: Operation>(
-    connections: &ConnectionPool,
-    operation: &O,
-    deadline: Option<Instant>,
-) -> Attempt<O::Output> {
-    let mut connection = match connections.get(deadline).await {
-        Ok(connection) => connection,
+async fn attempt(connections: &ConnectionPool, job: &mut dyn Job, deadline: Option<Instant>) -> Attempt {
+    let access = job.access();
+    let mut session = match Session::begin(connections, access, deadline).await {
+        Ok(session) => session,
         Err(failure) => return failure.into(),
     };
-    let identity = connection.identity.clone();
-    let mut session = Session::new(&mut connection, connections, O::ACCESS);
-    let result = operation.run(&mut session).await;
+    let result = job.run(&mut Transaction::Postgres(&mut session)).await;
     // The operation may have ignored an error, but the server rolls back anyway.
     match (session.failure(), result) {
-        (Some(Failure::Lost(reason) | Failure::Absent(reason)), _) => match O::ACCESS {
-            Access::Write => Attempt::Lost(reason, Some(identity)),
+        (Some(Failure::Lost(reason) | Failure::Absent(reason)), _) => match access {
+            Access::Write => Attempt::Lost(reason, Some(session.identity())),
             Access::Read => Attempt::Lost(reason, None),
         },
         (Some(Failure::Conflict(error)), _) => {
             session.roll_back().await;
             Attempt::Conflict(error)
         }
-        (Some(Failure::Final(error)), Ok(_)) | (_, Err(error)) => {
+        (Some(Failure::Final(error)), Ok(())) | (_, Err(error)) => {
             session.roll_back().await;
             Attempt::Ended(Err(error))
         }
-        (None, Ok(output)) => end(session, O::ACCESS, output).await,
+        (None, Ok(())) => end(session, access).await,
     }
 }
 
-async fn end<T>(session: Session<'_>, access: Access, output: T) -> Attempt<T> {
+async fn end(session: Session, access: Access) -> Attempt {
     if access == Access::Read {
         session.end_read().await;
-        return Attempt::Ended(Ok(output));
+        return Attempt::Ended(Ok(()));
     }
     match session.commit().await {
-        Ok(()) => Attempt::Ended(Ok(output)),
+        Ok(()) => Attempt::Ended(Ok(())),
         Err(CommitFailure::Failed(failure)) => failure.into(),
-        Err(CommitFailure::InDoubt(reason, mark)) => Attempt::InDoubt(reason, mark, output),
+        Err(CommitFailure::InDoubt(reason, mark)) => Attempt::InDoubt(reason, mark),
     }
 }
 

@@ -10,8 +10,7 @@ use super::failure::Failure;
 use super::pool::ConnectionPool;
 use super::run;
 use super::session::{CommitFailure, Session};
-use crate::engine::migrations;
-use crate::engine::{Access, Operation, Sql};
+use crate::engine::{Access, Operation, Transaction, job, migrations};
 use crate::error::StoreError;
 
 /// PostgreSQL 13, in the format of `server_version_num`.
@@ -32,25 +31,25 @@ pub(super) async fn prepare(connections: &ConnectionPool, now: Timestamp) -> Res
             // The next attempt sees whether the migration was committed.
             Err(Failure::Lost(_)) if Instant::now() < deadline => sleep(Duration::from_millis(200)).await,
             Err(Failure::Lost(reason) | Failure::Absent(reason)) => {
-                return Err(StoreError::Unreachable { place: place.to_owned(), reason });
+                return Err(StoreError::Unreachable { place: place.to_string(), reason });
             }
         }
     }
     // Old marks are harmless, and a read-only server keeps them.
-    let _ = run::run(connections, &Sweep).await;
+    let (mut sweep, _) = job::submitted(Sweep);
+    let _ = run::run(connections, sweep.as_mut()).await;
     Ok(())
 }
 
 async fn up_to_date(connections: &ConnectionPool, now: Timestamp) -> Result<(), Failure> {
-    let mut connection = connections.get(None).await?;
-    let mut session = Session::new(&mut connection, connections, Access::Read);
+    let mut session = Session::begin(connections, Access::Read, None).await?;
     let complete = is_up_to_date(&mut session, connections.place()).await;
     let complete = complete.map_err(|error| session.failure().unwrap_or(Failure::Final(error)))?;
     session.end_read().await;
     if complete {
         return Ok(());
     }
-    let mut session = Session::new(&mut connection, connections, Access::Write);
+    let mut session = Session::begin(connections, Access::Write, None).await?;
     let migrated = migrate(&mut session, connections.place(), now).await;
     if let Err(error) = migrated {
         let failure = session.failure().unwrap_or(Failure::Final(error));
@@ -71,8 +70,8 @@ const SERVER_FACTS: &str = "SELECT CAST(current_setting('server_version_num') AS
      to_regclass('schema_migrations') IS NOT NULL, to_regclass('write_marks') IS NOT NULL";
 
 /// Whether the schema is up to date.
-async fn is_up_to_date<S: Sql>(sql: &mut S, place: &str) -> Result<bool, StoreError> {
-    let Some(row) = sql.query_optional(SERVER_FACTS, &[]).await? else { return Ok(false) };
+async fn is_up_to_date(session: &mut Session, place: &str) -> Result<bool, StoreError> {
+    let Some(row) = session.query_optional(SERVER_FACTS, &[]).await? else { return Ok(false) };
     usable(row.get(0)?, &row.get::<String>(1)?, place)?;
     let (columns, has_versions, has_marks): (u32, bool, bool) = (row.get(2)?, row.get(3)?, row.get(4)?);
     if has_versions && columns < 3 {
@@ -82,7 +81,7 @@ async fn is_up_to_date<S: Sql>(sql: &mut S, place: &str) -> Result<bool, StoreEr
     if !has_versions || !has_marks {
         return Ok(false);
     }
-    let found = migrations::version(sql).await?;
+    let found = migrations::version(session.query_optional(migrations::VERSION, &[]).await?)?;
     Ok(migrations::missing(found, place)?.is_empty())
 }
 
@@ -102,19 +101,19 @@ fn usable(version: u32, encoding: &str, place: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn migrate(session: &mut Session<'_>, place: &str, now: Timestamp) -> Result<(), StoreError> {
+async fn migrate(session: &mut Session, place: &str, now: Timestamp) -> Result<(), StoreError> {
     session.take_time(MIGRATION_TIMEOUT).await?;
     session.lock("migrations").await?;
     session.script(commit_outcome::TABLE).await?;
     let table = "CREATE TABLE IF NOT EXISTS schema_migrations (
         version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)";
     session.script(table).await?;
-    let found = migrations::version(session).await?;
+    let found = migrations::version(session.query_optional(migrations::VERSION, &[]).await?)?;
     for migration in migrations::missing(found, place)? {
         for part in migration.postgres {
             session.script(part).await?;
         }
-        migrations::record(session, migration, now).await?;
+        session.execute(migrations::RECORD, &migrations::applied(migration, now)).await?;
     }
     Ok(())
 }
@@ -125,7 +124,7 @@ impl Operation for Sweep {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         sql.execute(commit_outcome::SWEEP, &[]).await.map(|_| ())
     }
 }

@@ -3,20 +3,21 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use foreword_core::timestamp::Timestamp;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row as PostgresRow, Statement};
 
 use super::convert;
 use super::failure::Failure;
 use super::placeholders::numbered;
-use super::pool::{Connection, ConnectionPool, Identity};
+use super::pool::{ConnectionPool, Identity, PooledConnection};
 use crate::changes::StoreChange;
-use crate::engine::{Access, Row, Sql, Value, value, values};
+use crate::engine::{Access, Row, Value, value, values};
 use crate::error::StoreError;
 
 /// The maximum number of rows per statement.
@@ -40,9 +41,9 @@ const MARK: &str = "WITH mark AS (
 
 /// An open transaction.
 #[derive(Debug)]
-pub(super) struct Session<'c> {
-    connection: &'c mut Connection,
-    place: &'c str,
+pub(crate) struct Session {
+    connection: PooledConnection,
+    place: Arc<str>,
     limit: Duration,
     /// The `BEGIN` statement, until it is sent.
     beginning: Option<&'static str>,
@@ -69,25 +70,31 @@ pub(super) enum CommitFailure {
     InDoubt(String, Mark),
 }
 
-impl<'c> Session<'c> {
-    pub(super) fn new(
-        connection: &'c mut Connection,
-        connections: &'c ConnectionPool,
+impl Session {
+    /// A transaction on a connection of its own, which is available before the deadline if there is one.
+    pub(super) async fn begin(
+        connections: &ConnectionPool,
         access: Access,
-    ) -> Self {
+        deadline: Option<Instant>,
+    ) -> Result<Self, Failure> {
         let beginning = match access {
             Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
         };
-        Self {
-            connection,
-            place: connections.place(),
+        Ok(Self {
+            connection: connections.get(deadline).await?,
+            place: Arc::clone(connections.place()),
             limit: connections.address().answer_timeout,
             beginning: Some(beginning),
             touched: false,
             announced: Vec::new(),
             failure: None,
-        }
+        })
+    }
+
+    /// The server process of its connection.
+    pub(super) fn identity(&self) -> Identity {
+        self.connection.identity.clone()
     }
 
     /// Takes the first error.
@@ -97,7 +104,7 @@ impl<'c> Session<'c> {
 
     /// Rolls back. Ignores the response: later statements on this connection are queued behind it, and without a
     /// connection the server rolls back by itself.
-    pub(super) async fn roll_back(self) {
+    pub(super) async fn roll_back(mut self) {
         if self.beginning.is_none() {
             send(self.connection.client.batch_execute("ROLLBACK")).await;
         }
@@ -105,7 +112,7 @@ impl<'c> Session<'c> {
     }
 
     /// Ends a read-only transaction.
-    pub(super) async fn end_read(self) {
+    pub(super) async fn end_read(mut self) {
         if self.beginning.is_none() {
             send(self.connection.client.batch_execute("COMMIT")).await;
         }
@@ -133,7 +140,7 @@ impl<'c> Session<'c> {
             Ok((Ok(_), Ok(()))) => Ok(()),
             Err(_) => return Err(lost("no answer to a commit".to_owned())),
         };
-        match result.map_err(|error| Failure::of(&error, self.place)) {
+        match result.map_err(|error| Failure::of(&error, &self.place)) {
             Ok(()) => {
                 self.connection.unfinished = false;
                 Ok(())
@@ -157,7 +164,7 @@ impl<'c> Session<'c> {
             return Ok(statement.clone());
         }
         let text = numbered(sql);
-        let beginning = self.begin();
+        let beginning = self.take_begin();
         let prepared = self.connection.client.prepare(&text);
         let statement = self.answer(beginning, prepared).await;
         let statement = self.noted(statement)?;
@@ -166,7 +173,7 @@ impl<'c> Session<'c> {
     }
 
     /// Takes the `BEGIN` statement.
-    fn begin(&mut self) -> Option<&'static str> {
+    fn take_begin(&mut self) -> Option<&'static str> {
         self.connection.unfinished = true;
         self.beginning.take()
     }
@@ -176,7 +183,7 @@ impl<'c> Session<'c> {
             let error = match &failure {
                 Failure::Conflict(error) | Failure::Final(error) => error.clone(),
                 Failure::Lost(reason) | Failure::Absent(reason) => {
-                    StoreError::Disconnected { place: self.place.to_owned(), reason: reason.clone() }
+                    StoreError::Disconnected { place: self.place.to_string(), reason: reason.clone() }
                 }
             };
             self.failure.get_or_insert(failure);
@@ -196,7 +203,7 @@ impl<'c> Session<'c> {
             begun.and(answer)
         };
         match timeout(self.limit, both).await {
-            Ok(answer) => answer.map_err(|error| Failure::of(&error, self.place)),
+            Ok(answer) => answer.map_err(|error| Failure::of(&error, &self.place)),
             Err(_) => Err(Failure::Lost(format!("no answer within {} s", self.limit.as_secs()))),
         }
     }
@@ -204,7 +211,7 @@ impl<'c> Session<'c> {
     async fn rows(&mut self, sql: &'static str, values: &[Value]) -> Result<Vec<PostgresRow>, StoreError> {
         value::storable(values)?;
         let statement = self.statement(sql).await?;
-        let beginning = self.begin();
+        let beginning = self.take_begin();
         let parameters = parameters(values);
         let rows = self.answer(beginning, self.connection.client.query(&statement, &parameters)).await;
         self.noted(rows)
@@ -212,7 +219,7 @@ impl<'c> Session<'c> {
 
     /// Runs the statements of a migration.
     pub(super) async fn script(&mut self, sql: &str) -> Result<(), StoreError> {
-        let beginning = self.begin();
+        let beginning = self.take_begin();
         self.touched = true;
         let done = self.answer(beginning, self.connection.client.batch_execute(sql)).await;
         self.noted(done)
@@ -232,7 +239,7 @@ impl<'c> Session<'c> {
             return Ok(statement.clone());
         }
         let marks: Vec<String> = (1..=columns).map(|number| format!("${number}")).collect();
-        let beginning = self.begin();
+        let beginning = self.take_begin();
         let single = format!("{insert} VALUES ({})", marks.join(", "));
         let single = self.answer(beginning, self.connection.client.prepare(&single)).await;
         // The column types as the server names them.
@@ -245,13 +252,11 @@ impl<'c> Session<'c> {
         self.connection.batches.insert(insert, many.clone());
         Ok(many)
     }
-}
 
-impl Sql for Session<'_> {
-    async fn execute(&mut self, sql: &'static str, values: &[Value]) -> Result<u64, StoreError> {
+    pub(crate) async fn execute(&mut self, sql: &'static str, values: &[Value]) -> Result<u64, StoreError> {
         value::storable(values)?;
         let statement = self.statement(sql).await?;
-        let beginning = self.begin();
+        let beginning = self.take_begin();
         let parameters = parameters(values);
         let touched = self.answer(beginning, self.connection.client.execute(&statement, &parameters)).await;
         let touched = self.noted(touched)?;
@@ -259,17 +264,34 @@ impl Sql for Session<'_> {
         Ok(touched)
     }
 
-    async fn query(&mut self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+    pub(crate) async fn query(
+        &mut self,
+        sql: &'static str,
+        values: &[Value],
+    ) -> Result<Vec<Row>, StoreError> {
         let rows = self.rows(sql, values).await?;
         // A statement with `RETURNING` has written nothing if it returns no row. All others count as writes.
         self.touched |= !(sql.trim_start().starts_with("SELECT")
             || (rows.is_empty() && is_plain(sql) && sql.contains("RETURNING")));
         let rows = rows.iter().map(convert::row).collect::<Result<_, _>>();
-        let rows = rows.map_err(|error| Failure::of(&error, self.place));
+        let rows = rows.map_err(|error| Failure::of(&error, &self.place));
         self.noted(rows)
     }
 
-    async fn insert_many(&mut self, insert: &'static str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+    /// The first row, if any.
+    pub(crate) async fn query_optional(
+        &mut self,
+        sql: &'static str,
+        values: &[Value],
+    ) -> Result<Option<Row>, StoreError> {
+        Ok(self.query(sql, values).await?.into_iter().next())
+    }
+
+    pub(crate) async fn insert_many(
+        &mut self,
+        insert: &'static str,
+        rows: &[Vec<Value>],
+    ) -> Result<(), StoreError> {
         let Some(first) = rows.first() else { return Ok(()) };
         rows.iter().try_for_each(|row| value::storable(row))?;
         let statement = self.batch(insert, first.len()).await?;
@@ -279,7 +301,7 @@ impl Sql for Session<'_> {
                 .collect();
             let parameters: Vec<&(dyn ToSql + Sync)> =
                 columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect();
-            let beginning = self.begin();
+            let beginning = self.take_begin();
             let done = self.answer(beginning, self.connection.client.execute(&statement, &parameters)).await;
             self.noted(done)?;
             self.touched = true;
@@ -287,25 +309,25 @@ impl Sql for Session<'_> {
         Ok(())
     }
 
-    async fn lock(&mut self, name: &str) -> Result<(), StoreError> {
+    pub(crate) async fn lock(&mut self, name: &str) -> Result<(), StoreError> {
         self.rows(LOCK, values![name]).await.map(|_| ())
     }
 
-    async fn clock(&mut self, _caller: Timestamp) -> Result<Timestamp, StoreError> {
+    /// The server's clock.
+    pub(crate) async fn clock(&mut self) -> Result<Timestamp, StoreError> {
         match self.query_optional(CLOCK, &[]).await? {
             Some(row) => row.parse(0),
             None => Err(StoreError::Unreadable { what: "the server's clock".to_owned() }),
         }
     }
 
-    async fn allow_long_statements(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn allow_long_statements(&mut self) -> Result<(), StoreError> {
         self.take_time(LONG_STATEMENT_TIMEOUT).await
     }
 
     /// Queued until the commit.
-    async fn announce(&mut self, change: StoreChange) -> Result<(), StoreError> {
+    pub(crate) fn announce(&mut self, change: StoreChange) {
         self.announced.push(change.to_wire());
-        Ok(())
     }
 }
 

@@ -12,8 +12,6 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::file::{self, DatabaseFile};
-use super::poll_once::poll_once;
-use super::session::Session;
 use crate::engine::migrations::{self, MIGRATIONS};
 use crate::error::StoreError;
 
@@ -109,7 +107,8 @@ pub(crate) fn existing_version(
     match (mark, things) {
         (0, 0) => Ok(None),
         (APPLICATION_ID, _) => {
-            poll_once(place, migrations::version(&mut Session::new(connection, place))).map(Some)
+            let version = connection.query_row(migrations::VERSION, [], |row| row.get(0)).map_err(failed)?;
+            Ok(Some(version))
         }
         _ => {
             let reason = "it was made by another program".to_owned();
@@ -153,8 +152,7 @@ fn migrate_within(
         for part in migration.sqlite {
             connection.execute_batch(part).map_err(failed)?;
         }
-        let mut session = Session::new(connection, place);
-        poll_once(place, migrations::record(&mut session, migration, now))?;
+        connection.execute(migrations::RECORD, migrations::applied(migration, now)).map_err(failed)?;
     }
     Ok(())
 }

@@ -18,15 +18,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use foreword_core::timestamp::Timestamp;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::broadcast;
 
-use super::{Access, Operation};
+use super::Access;
+use super::job::Job;
 use crate::changes::StoreChange;
 use crate::error::StoreError;
 use file::DatabaseFile;
 use readers::Readers;
-use session::Session;
-use writer::{Job, Writer};
+use writer::Writer;
 
 /// The capacity of the broadcast channel for slow subscribers.
 const CHANGES_CAPACITY: usize = 1_024;
@@ -68,20 +68,18 @@ impl Sqlite {
         &self.0.place
     }
 
-    /// Runs an operation on a reader thread or the writer thread. A write is durable when this returns.
-    pub(crate) async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
-        let (answer, answered) = oneshot::channel();
-        let place = Arc::clone(&self.0.place);
-        match O::ACCESS {
-            Access::Read => self.0.readers.submit(Box::new(move |session| {
-                // The caller may have been cancelled.
-                let _ = answer.send(poll_once::poll_once(&place, operation.run(session)));
-            })),
-            Access::Write => {
-                self.0.writer.submit(Box::new(Write { operation, result: None, answer, place }));
-            }
+    /// Queues an operation for a reader thread or the writer thread. If they have stopped, the operation is dropped,
+    /// which closes the caller's channel.
+    pub(crate) fn submit(&self, job: Box<dyn Job>) {
+        match job.access() {
+            Access::Read => self.0.readers.submit(job),
+            Access::Write => self.0.writer.submit(job),
         }
-        answered.await.unwrap_or_else(|_| Err(self.0.place.stopped()))
+    }
+
+    /// The error of an operation that got no answer.
+    pub(crate) fn unanswered(&self) -> StoreError {
+        self.0.place.stopped()
     }
 
     /// Waits until all submitted operations are done and the file is closed, for all clones.
@@ -94,26 +92,5 @@ impl Sqlite {
             Ok(())
         };
         background::run("foreword-close", &self.0.place, close).await
-    }
-}
-
-/// A write operation, its result so far, and the channel to its caller.
-struct Write<O: Operation> {
-    operation: O,
-    result: Option<Result<O::Output, StoreError>>,
-    answer: oneshot::Sender<Result<O::Output, StoreError>>,
-    place: Arc<DatabaseFile>,
-}
-
-impl<O: Operation> Job for Write<O> {
-    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
-        let result = poll_once::poll_once(&self.place, self.operation.run(session));
-        self.result.insert(result).as_ref().map(|_| ()).map_err(Clone::clone)
-    }
-
-    fn reply(self: Box<Self>, durable: Result<(), StoreError>) {
-        let result = self.result.unwrap_or_else(|| Err(self.place.stopped()));
-        // The caller may have been cancelled.
-        let _ = self.answer.send(durable.and(result));
     }
 }

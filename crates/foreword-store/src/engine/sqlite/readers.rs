@@ -9,17 +9,17 @@ use rusqlite::Connection;
 
 use super::connection;
 use super::file::DatabaseFile;
+use super::poll_once::poll_once;
 use super::session::Session;
+use crate::engine::Transaction;
+use crate::engine::job::Job;
 use crate::error::StoreError;
 
 /// The number of reader threads.
 const READERS: usize = 4;
 
-/// A job for a reader thread.
-pub(super) type Job = Box<dyn FnOnce(&mut Session<'_>) + Send>;
-
 enum Message {
-    Job(Job),
+    Job(Box<dyn Job>),
     Close,
 }
 
@@ -46,7 +46,7 @@ impl Readers {
         Ok(Self { jobs, threads: Mutex::new(threads) })
     }
 
-    pub(super) fn submit(&self, job: Job) {
+    pub(super) fn submit(&self, job: Box<dyn Job>) {
         let _ = self.jobs.send(Message::Job(job));
     }
 
@@ -66,10 +66,12 @@ fn work(mut connection: Connection, place: &Arc<DatabaseFile>, waiting: &Mutex<R
     loop {
         // One thread waits for a job while holding the lock; the others wait for the lock.
         let next = waiting.lock().recv();
-        let Ok(Message::Job(job)) = next else { return };
+        let Ok(Message::Job(mut job)) = next else { return };
         // Without a snapshot each statement reads its own state, or returns the error.
         let _ = connection.execute_batch("BEGIN");
-        job(&mut Session::new(&mut connection, place));
+        let session = Session { connection: &mut connection, place, announced: &mut Vec::new() };
+        let result = poll_once(place, job.run(&mut Transaction::Sqlite(session)));
+        job.reply(result);
         if !connection.is_autocommit() {
             // Releases the snapshot, which would block checkpoints.
             let _ = connection.execute_batch("ROLLBACK");

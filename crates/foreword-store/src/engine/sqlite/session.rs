@@ -3,36 +3,31 @@
 use std::sync::Arc;
 
 use foreword_core::id::NodeId;
-use foreword_core::timestamp::Timestamp;
 use rusqlite::types::{ToSqlOutput, Value as SqliteValue, ValueRef};
 use rusqlite::{Connection, Row as SqliteRow, ToSql, params_from_iter};
 
 use super::file::DatabaseFile;
 use crate::changes::StoreChange;
-use crate::engine::{Row, Sql, Value, value};
+use crate::engine::{Row, Value, value};
 use crate::error::StoreError;
 
 /// An open transaction.
 #[derive(Debug)]
 pub(crate) struct Session<'c> {
-    pub(super) connection: &'c mut Connection,
-    pub(super) place: &'c Arc<DatabaseFile>,
+    pub(crate) connection: &'c mut Connection,
+    pub(crate) place: &'c Arc<DatabaseFile>,
     /// The notifications to send after the commit.
-    pub(super) announced: Vec<StoreChange>,
+    pub(crate) announced: &'c mut Vec<StoreChange>,
 }
 
-impl<'c> Session<'c> {
-    pub(crate) fn new(connection: &'c mut Connection, place: &'c Arc<DatabaseFile>) -> Self {
-        Self { connection, place, announced: Vec::new() }
-    }
-
-    fn execute_now(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
+impl Session<'_> {
+    pub(crate) fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
         value::storable(values)?;
         let run = || self.connection.prepare_cached(sql)?.execute(params_from_iter(values));
         run().map(|rows| rows as u64).map_err(|error| self.place.error(&error))
     }
 
-    fn query_now(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+    pub(crate) fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         value::storable(values)?;
         let run = || {
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -44,7 +39,7 @@ impl<'c> Session<'c> {
         run().map_err(|error| self.place.error(&error))
     }
 
-    fn insert_now(&mut self, insert: &str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+    pub(crate) fn insert_many(&mut self, insert: &str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
         let Some(first) = rows.first() else { return Ok(()) };
         let marks: Vec<String> = (1..=first.len()).map(|number| format!("?{number}")).collect();
         let sql = format!("{insert} VALUES ({})", marks.join(", "));
@@ -55,43 +50,9 @@ impl<'c> Session<'c> {
         };
         run().map_err(|error| self.place.error(&error))
     }
-}
 
-impl Sql for Session<'_> {
-    async fn execute(&mut self, sql: &'static str, values: &[Value]) -> Result<u64, StoreError> {
-        self.execute_now(sql, values)
-    }
-
-    async fn query(&mut self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
-        self.query_now(sql, values)
-    }
-
-    async fn insert_many(&mut self, insert: &'static str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
-        self.insert_now(insert, rows)
-    }
-
-    /// Not needed: SQLite has one writer at a time.
-    async fn lock(&mut self, _name: &str) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    /// All processes that can open the file share this machine's clock.
-    async fn clock(&mut self, caller: Timestamp) -> Result<Timestamp, StoreError> {
-        Ok(caller)
-    }
-
-    /// SQLite has no statement timeout.
-    async fn allow_long_statements(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn is_dead(&mut self, node: &NodeId) -> bool {
+    pub(crate) fn is_dead(&self, node: &NodeId) -> bool {
         self.place.node_locks().is_dead(node)
-    }
-
-    async fn announce(&mut self, change: StoreChange) -> Result<(), StoreError> {
-        self.announced.push(change);
-        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use foreword_core::timestamp::Timestamp;
 use parking_lot::Mutex;
 use tempfile::TempDir;
 
-use crate::engine::{Access, Operation, Sql};
+use crate::engine::{Access, Operation, Transaction};
 use crate::error::StoreError;
 use crate::location::Location;
 use crate::store::Store;
@@ -34,7 +34,7 @@ impl Operation for Room {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         let pragma = match self {
             // SQLite uses the current number of pages instead.
             Self::None => "PRAGMA max_page_count = 1",
@@ -55,7 +55,7 @@ impl Operation for Hold {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, _sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, _sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         self.begun.send(()).unwrap();
         let _ = self.go_on.lock().recv();
         Ok(())
@@ -156,7 +156,7 @@ impl<const WRITES: bool> Operation for Panic<WRITES> {
     type Output = ();
     const ACCESS: Access = if WRITES { Access::Write } else { Access::Read };
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run(&self, sql: &mut Transaction<'_>) -> Result<(), StoreError> {
         if WRITES {
             sql.execute("DELETE FROM templates", &[]).await?;
         }

@@ -11,22 +11,21 @@ use rusqlite::Connection;
 use tokio::sync::broadcast;
 
 use super::file::{DatabaseFile, Identity};
+use super::poll_once::poll_once;
 use super::session::Session;
 use super::watch::Watch;
 use crate::changes::StoreChange;
+use crate::engine::Transaction;
+use crate::engine::job::Job;
 use crate::error::StoreError;
 
 /// The maximum number of jobs per transaction, which limits latency.
 const MAX_JOBS_PER_TRANSACTION: usize = 64;
 
-/// A job for the writer thread.
-pub(super) trait Job: Send {
-    /// Runs the job. On an error it is rolled back. It may run again if the transaction fails; only the last run
-    /// counts.
-    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError>;
-
-    /// Sends the result to the caller, after the commit or the rollback.
-    fn reply(self: Box<Self>, durable: Result<(), StoreError>);
+/// A job with the outcome of its last run.
+struct Attempted {
+    job: Box<dyn Job>,
+    outcome: Result<(), StoreError>,
 }
 
 enum Message {
@@ -90,6 +89,12 @@ struct WriterThread {
     watch: Watch,
 }
 
+impl Attempted {
+    fn reply(self, durable: Result<(), StoreError>) {
+        self.job.reply(durable.and(self.outcome));
+    }
+}
+
 /// Why a batch of jobs failed.
 enum BatchFailure {
     /// A retry of any job would fail too.
@@ -113,7 +118,7 @@ impl WriterThread {
     }
 
     /// Waits for a job or the next poll. Returns the queued jobs, and whether more may come.
-    fn next(&mut self, waiting: &Receiver<Message>) -> (Vec<Box<dyn Job>>, bool) {
+    fn next(&mut self, waiting: &Receiver<Message>) -> (Vec<Attempted>, bool) {
         let first = match self.watch.pause() {
             None => waiting.recv().ok(),
             Some(pause) => match waiting.recv_timeout(pause) {
@@ -126,7 +131,7 @@ impl WriterThread {
         let mut jobs = Vec::new();
         for message in std::iter::once(first).chain(waiting.try_iter()).take(MAX_JOBS_PER_TRANSACTION) {
             match message {
-                Message::Job(job) => jobs.push(job),
+                Message::Job(job) => jobs.push(Attempted { job, outcome: Ok(()) }),
                 Message::Watch => self.watch.begin(),
                 Message::Close => return (jobs, false),
             }
@@ -135,21 +140,21 @@ impl WriterThread {
     }
 
     /// Runs jobs in one transaction if possible, and sends each its result.
-    fn run_batch(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+    fn run_batch(&mut self, mut jobs: Vec<Attempted>) {
         let durable = match self.attempt(&mut jobs) {
             Ok(()) => Ok(()),
             Err(BatchFailure::Some(_)) if jobs.len() > 1 => return self.one_by_one(jobs),
             Err(BatchFailure::All(error) | BatchFailure::Some(error)) => Err(error),
         };
-        jobs.into_iter().for_each(|job| job.reply(durable.clone()));
+        jobs.into_iter().for_each(|attempted| attempted.reply(durable.clone()));
     }
 
     /// Runs each job in its own transaction: a small one may fit where a large one did not.
-    fn one_by_one(&mut self, jobs: Vec<Box<dyn Job>>) {
+    fn one_by_one(&mut self, jobs: Vec<Attempted>) {
         let mut fatal = Ok(());
-        for mut job in jobs {
+        for mut attempted in jobs {
             let durable = fatal.clone().and_then(|()| {
-                self.attempt(std::slice::from_mut(&mut job)).map_err(|failed| match failed {
+                self.attempt(std::slice::from_mut(&mut attempted)).map_err(|failed| match failed {
                     BatchFailure::Some(error) => error,
                     BatchFailure::All(error) => {
                         fatal = Err(error.clone());
@@ -157,12 +162,12 @@ impl WriterThread {
                     }
                 })
             });
-            job.reply(durable);
+            attempted.reply(durable);
         }
     }
 
     /// Runs jobs in one transaction. Commits all or none.
-    fn attempt(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), BatchFailure> {
+    fn attempt(&mut self, jobs: &mut [Attempted]) -> Result<(), BatchFailure> {
         if jobs.is_empty() {
             return Ok(());
         }
@@ -170,7 +175,7 @@ impl WriterThread {
         let mut announced = Vec::new();
         let done = jobs
             .iter_mut()
-            .try_for_each(|job| self.run_in_savepoint(job.as_mut(), &mut announced))
+            .try_for_each(|attempted| self.run_in_savepoint(attempted, &mut announced))
             .and_then(|()| self.batch("COMMIT"));
         if let Err(error) = done {
             if !self.connection.is_autocommit() {
@@ -189,19 +194,21 @@ impl WriterThread {
     /// Runs a job in a savepoint. Fails if the outer transaction has ended, as on a full disk.
     fn run_in_savepoint(
         &mut self,
-        job: &mut dyn Job,
+        attempted: &mut Attempted,
         announced: &mut Vec<StoreChange>,
     ) -> Result<(), StoreError> {
         self.batch("SAVEPOINT job")?;
-        let mut session = Session::new(&mut self.connection, &self.place);
-        let done = job.run(&mut session);
-        if done.is_ok() {
-            announced.append(&mut session.announced);
+        let before = announced.len();
+        let session = Session { connection: &mut self.connection, place: &self.place, announced };
+        attempted.outcome = poll_once(&self.place, attempted.job.run(&mut Transaction::Sqlite(session)));
+        if attempted.outcome.is_err() {
+            announced.truncate(before);
         }
         if self.connection.is_autocommit() {
-            return done.and_then(|()| Err(self.place.ended()));
+            return attempted.outcome.clone().and_then(|()| Err(self.place.ended()));
         }
-        self.batch(if done.is_ok() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" })
+        let done = attempted.outcome.is_ok();
+        self.batch(if done { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" })
     }
 
     fn batch(&self, sql: &str) -> Result<(), StoreError> {
