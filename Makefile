@@ -16,8 +16,8 @@ demo: ## Build foreword, write a demo workspace into a temporary folder and expl
 page: ## Build the web page, which the next cargo build embeds; needs Node 20 and npm
 	@./scripts/page.sh
 
-test: ## All checks: format, lints, tests, documentation, a few seconds of fuzzing
-	@SECONDS_EACH=$(SECONDS) SEED=$(SEED) ./scripts/test.sh
+test: ## All checks: format, lints, tests, third-party programs, browser, documentation
+	@./scripts/test.sh
 
 browser-tests: ## Test the web page in a real browser, and take screenshots of its views
 	@./scripts/browser-tests.sh

@@ -4,13 +4,13 @@
 # exits with 77 if schemathesis can't be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/third_party.sh
 
 version=4.32.5
 seconds=${SECONDS_EACH_API:-60}
 seed=${SEED:-1}
-target=${CARGO_TARGET_DIR:-$PWD/target}
-venv=${FOREWORD_SCHEMATHESIS_VENV:-$target/schemathesis-$version}
-foreword=${FOREWORD_BINARY:-$target/debug/foreword}
+folder=$(folder_of schemathesis "$version")
+foreword=$target/debug/foreword
 work=$(mktemp -d)
 server=
 
@@ -24,28 +24,12 @@ clean_up() {
 }
 trap clean_up EXIT
 
-cannot() {
-    printf 'cannot install schemathesis: %s\n' "$1" >&2
-    exit 77
-}
-
-# `uv` is much faster than `pip`. The marker file shows that the installation is complete.
 install() {
-    command -v python3 >/dev/null || cannot "there is no python3"
-    rm -rf "$venv"
-    python3 -m venv "$venv" || cannot "python3 has no venv; install the package python3-venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check uv || cannot "pip can't reach a registry"
-    VIRTUAL_ENV=$venv "$venv/bin/uv" pip install --quiet --no-cache "schemathesis==$version" ||
-        cannot "uv could not install it"
-    touch "$venv/complete"
+    install_python "$folder/venv" "schemathesis==$version"
 }
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-[[ -e $venv/complete ]] || install
-[[ -n ${FOREWORD_BINARY:-} ]] || cargo build --quiet --package foreword
+install_once "$@"
+build_programs
 
 # A workspace with some data.
 mkdir -p "$work/house/workflows"
@@ -86,7 +70,7 @@ curl --silent --fail --output "$work/openapi.json" --header "$authorization" "$u
 # One worker in each process: CPython 3.11 counts the recursion depth of `ast.parse` once for all threads, so two workers
 # that describe a lambda at the same time fail with a SystemError (python/cpython#106905).
 fuzz() {
-    "$venv/bin/schemathesis" run openapi.json --url "$url" --header "$1" --max-time "$2" "${@:3}" \
+    "$folder/venv/bin/schemathesis" run openapi.json --url "$url" --header "$1" --max-time "$2" "${@:3}" \
         --phases examples,coverage,fuzzing --seed "$seed" --workers 1 --request-timeout 10 \
         --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
         --suppress-health-check all --warnings off --max-failures 50 --no-color

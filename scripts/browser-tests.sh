@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Tests the web page in a real browser, served by the real program. Exits with 77 if Node or Chromium is missing and can't
-# be installed.
+# be installed. `--install` only installs Chromium; other arguments are those of Playwright.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-./scripts/page.sh || exit $?
+. scripts/third_party.sh
 
 if [[ -z ${CHROMIUM:-} ]]; then
     CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
@@ -17,10 +16,12 @@ if [[ -z $CHROMIUM ]]; then
     echo "Chromium is missing; install the package \`chromium\`" >&2
     exit 77
 fi
+if [[ ${1:-} == --install ]]; then exit 0; fi
 export CHROMIUM
 
-cargo build --bin foreword
-FOREWORD_BIN=${FOREWORD_BIN:-$(realpath "${CARGO_TARGET_DIR:-target}")/debug/foreword}
+./scripts/page.sh || exit $?
+build_programs
+FOREWORD_BIN=${FOREWORD_BIN:-$(realpath "$target")/debug/foreword}
 export FOREWORD_BIN
 cd web
 npm run --silent check

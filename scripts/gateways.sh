@@ -3,27 +3,19 @@
 # installed in its own folder. A gateway that can't be installed is skipped, and the benchmark reports it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/third_party.sh
 
-litellm=1.106.2
-portkey=1.15.2
-target=${CARGO_TARGET_DIR:-$PWD/target}
-venv=${FOREWORD_LITELLM_VENV:-$target/litellm-$litellm}
-node=$target/portkey-$portkey
+portkey=@portkey-ai/gateway@1.15.2
+folder=$(folder_of portkey "$portkey")
 
-if [[ ! -e $venv/complete ]]; then
-    rm -rf "$venv"
-    if python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check uv &&
-        VIRTUAL_ENV=$venv "$venv/bin/uv" pip install --quiet --no-cache "litellm[proxy]==$litellm"; then
-        touch "$venv/complete"
-    fi
+install() {
+    install_node "$folder" "$portkey"
+}
+
+if litellm=$(./scripts/litellm.sh --install); then
+    export FOREWORD_BENCH_LITELLM=$litellm/venv/bin/litellm
 fi
-if [[ ! -e $node/complete ]]; then
-    rm -rf "$node"
-    mkdir -p "$node"
-    if npm install --silent --no-fund --no-audit --prefix "$node" "@portkey-ai/gateway@$portkey"; then
-        touch "$node/complete"
-    fi
+if (install_once); then
+    export FOREWORD_BENCH_PORTKEY=$folder/node_modules/@portkey-ai/gateway/build/start-server.js
 fi
-[[ -e $venv/complete ]] && export FOREWORD_BENCH_LITELLM=$venv/bin/litellm
-[[ -e $node/complete ]] && export FOREWORD_BENCH_PORTKEY=$node/node_modules/@portkey-ai/gateway/build/start-server.js
 cargo bench --package foreword-bench -- gateway

@@ -3,10 +3,10 @@
 # of a fake provider. Exits with 77 if LiteLLM can't be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/third_party.sh
 
 version=1.106.2
-target=${CARGO_TARGET_DIR:-$PWD/target}
-venv=${FOREWORD_LITELLM_VENV:-$target/litellm-$version}
+folder=$(folder_of litellm "$version")
 work=$(mktemp -d)
 processes=()
 
@@ -20,29 +20,14 @@ clean_up() {
 }
 trap clean_up EXIT
 
-cannot() {
-    printf 'cannot install LiteLLM: %s\n' "$1" >&2
-    exit 77
-}
-
-# `uv` is much faster than `pip`. The marker file shows that the installation is complete.
 install() {
-    command -v python3 >/dev/null || cannot "there is no python3"
-    rm -rf "$venv"
-    python3 -m venv "$venv" || cannot "python3 has no venv; install the package python3-venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check uv || cannot "pip can't reach a registry"
-    VIRTUAL_ENV=$venv "$venv/bin/uv" pip install --quiet --no-cache "litellm[proxy]==$version" ||
-        cannot "uv could not install it"
-    touch "$venv/complete"
+    install_python "$folder/venv" "litellm[proxy]==$version"
 }
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
+install_once "$@"
+venv=$folder/venv
 
-[[ -e $venv/complete ]] || install
-
-cargo build --quiet --package foreword-testkit --example fake_provider
+build_programs
 "$target/debug/examples/fake_provider" >"$work/fake" &
 processes+=($!)
 until [[ -s $work/fake ]]; do sleep 0.1; done
@@ -74,7 +59,7 @@ for _ in {1..600}; do
 done
 
 export FOREWORD_TEST_LITELLM="http://127.0.0.1:$port" FOREWORD_TEST_LITELLM_KEY="$key"
-if ! cargo test --quiet --package foreword-providers --test it -- --ignored litellm; then
+if ! ignored_tests litellm; then
     printf '\noutput of LiteLLM:\n' >&2
     tail -n 60 "$work/log" >&2
     exit 1

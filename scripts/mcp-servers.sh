@@ -3,32 +3,18 @@
 # its own folder. Exits with 77 if they can't be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/third_party.sh
 
 time_version=2026.10.19
 files_version=2026.8.31
-target=${CARGO_TARGET_DIR:-$PWD/target}
-folder=${FOREWORD_MCP_SERVERS:-$target/mcp-servers-$time_version-$files_version}
+folder=$(folder_of mcp-servers "$time_version" "$files_version")
 
-cannot() {
-    printf 'cannot install the servers: %s\n' "$1" >&2
-    exit 77
-}
-
-# The marker file shows that the installation is complete.
 install() {
-    command -v python3 >/dev/null || cannot "there is no python3"
-    command -v npm >/dev/null || cannot "there is no npm"
-    rm -rf "$folder"
-    mkdir -p "$folder/npm"
-    python3 -m venv "$folder/venv" || cannot "python3 has no venv; install the package python3-venv"
-    "$folder/venv/bin/pip" install --quiet --disable-pip-version-check "mcp-server-time==$time_version" ||
-        cannot "pip could not install mcp-server-time"
-    npm install --silent --no-fund --no-audit --prefix "$folder/npm" \
-        "@modelcontextprotocol/server-filesystem@$files_version" || cannot "npm could not install the filesystem server"
-    touch "$folder/complete"
+    install_python "$folder/venv" "mcp-server-time==$time_version"
+    install_node "$folder/npm" "@modelcontextprotocol/server-filesystem@$files_version"
 }
 
-[[ -e $folder/complete ]] || install
+install_once "$@"
 
 export FOREWORD_TEST_MCP_TIME="$folder/venv/bin/mcp-server-time"
 export FOREWORD_TEST_MCP_FILES="$folder/npm/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
@@ -36,4 +22,4 @@ if [[ ${1:-} == --where ]]; then
     printf 'export FOREWORD_TEST_MCP_TIME=%q FOREWORD_TEST_MCP_FILES=%q\n' "$FOREWORD_TEST_MCP_TIME" "$FOREWORD_TEST_MCP_FILES"
     exit
 fi
-cargo test --quiet --package foreword-agent --test it -- --ignored mcp_real
+ignored_tests mcp_real

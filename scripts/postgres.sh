@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A temporary Postgres for tests and benchmarks, with its own folder and port; removed afterwards.
 #
+#   scripts/postgres.sh install                    only installs Debian's postgresql, if it is missing
 #   eval "$(scripts/postgres.sh start)"            installs Debian's postgresql if it is missing and permitted
 #   eval "$(scripts/postgres.sh start durable)"    the same with durable commits (fsync)
 #   scripts/postgres.sh stop                       stops it and all servers that the tests have started
@@ -136,6 +137,7 @@ remove() {
 }
 
 case ${1:-} in
+install) [[ -n $(find_programs) ]] || install || fail "it can't be installed; install the package \`postgresql\`" ;;
 start) start "${2:-}" ;;
 stop)
     folder=${FOREWORD_TEST_POSTGRES_DIR:-}
@@ -144,5 +146,5 @@ stop)
     user=${FOREWORD_TEST_POSTGRES_USER-$(choose_user)}
     remove "$folder"
     ;;
-*) fail "use \`start\` or \`stop\`" ;;
+*) fail "use \`install\`, \`start\` or \`stop\`" ;;
 esac

@@ -19,16 +19,14 @@ export default defineConfig({
   outputDir: `${results}/failures`,
   timeout: 90_000,
   expect: { timeout: 10_000 },
-  workers: 1,
+  workers: 2,
   reporter: [["list"]],
-  globalSetup: "./tests/setup.ts",
   use: {
     browserName: "chromium",
     launchOptions: { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args },
     viewport: { width: 1280, height: 860 },
     timezoneId: "Europe/Berlin",
     locale: "en-GB",
-    storageState: `${results}/signed-in.json`,
     trace: "retain-on-failure",
   },
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "./fixtures";
 
 test("signed-in user finds a route and sends it without a token", async ({ page, browserErrors }) => {
-  await page.goto(`${process.env.FOREWORD_PAGE}/docs`);
+  await page.goto("/docs");
   await expect(page.getByText(/\d+ routes, version/)).toBeVisible();
   await expect(page.getByLabel("Token", { exact: true })).toBeHidden();
   await page.getByLabel("Find", { exact: true }).fill("get healthz");
@@ -17,7 +17,7 @@ test.describe("signed-out user", () => {
   test.use({ storageState: { cookies: [], origins: [] } });
 
   test("API reference asks for a token and rejects invalid ones", async ({ page }) => {
-    await page.goto(`${process.env.FOREWORD_PAGE}/docs`);
+    await page.goto("/docs");
     await expect(page.getByText("Paste a token")).toBeVisible();
     await expect(page.getByLabel("Find", { exact: true })).toBeHidden();
     await page.getByLabel("Token", { exact: true }).fill("fwd_nonsense");

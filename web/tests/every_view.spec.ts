@@ -84,7 +84,7 @@ test("first paint needs few small files and no API response", async ({ page }) =
   });
   const cdp = await page.context().newCDPSession(page);
   await cdp.send("Emulation.setCPUThrottlingRate", { rate: 4 });
-  await page.goto(`${process.env.FOREWORD_PAGE}/#/prompt`, { waitUntil: "commit" });
+  await page.goto("/#/prompt", { waitUntil: "commit" });
   const firstPaint = await page
     .waitForFunction(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime)
     .then((handle) => handle.jsonValue());
@@ -118,7 +118,7 @@ test("first view transfers less than 100 KB", async ({ page }) => {
   page.on("requestfinished", (request) => {
     if (/\/(assets\/|$)/.test(new URL(request.url()).pathname)) files.push(request);
   });
-  await page.goto(`${process.env.FOREWORD_PAGE}/#/prompt`);
+  await page.goto("/#/prompt");
   await waitUntilLoaded(page);
   const sizes = await Promise.all(files.map((request) => request.sizes()));
   const bytes = sizes.reduce((sum, size) => sum + size.responseBodySize, 0);

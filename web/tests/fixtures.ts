@@ -1,5 +1,6 @@
-// Shared fixtures and helpers: a signed-in browser, and the errors it reports.
+// Shared fixtures and helpers: a demo server per worker, a signed-in browser, and the errors it reports.
 import { test as base, expect, type Page } from "@playwright/test";
+import { type DemoServer, startDemoServer } from "./isolated_server";
 
 export const VIEWS = [
   "prompt",
@@ -13,7 +14,23 @@ export const VIEWS = [
   "status",
 ] as const;
 
-export const test = base.extend<{ open: (hash?: string) => Promise<Page>; browserErrors: string[] }>({
+interface TestFixtures {
+  open: (hash?: string) => Promise<Page>;
+  browserErrors: string[];
+}
+
+export const test = base.extend<TestFixtures, { demoServer: DemoServer }>({
+  /** Shared by the tests of a worker that change no stored data. */
+  demoServer: [
+    async ({ browser }, use) => {
+      const server = await startDemoServer(browser);
+      await use(server);
+      await server.stop();
+    },
+    { scope: "worker" },
+  ],
+  baseURL: ({ demoServer }, use) => use(demoServer.url),
+  storageState: ({ demoServer }, use) => use(demoServer.signedIn),
   /** Uncaught exceptions and console errors, which include violations of the content security policy. */
   browserErrors: async ({ page }, use) => {
     const browserErrors: string[] = [];
@@ -23,7 +40,7 @@ export const test = base.extend<{ open: (hash?: string) => Promise<Page>; browse
   },
   open: async ({ page }, use) => {
     await use(async (hash = "#/prompt") => {
-      await page.goto(`${process.env.FOREWORD_PAGE}/${hash}`);
+      await page.goto(`/${hash}`);
       await waitUntilLoaded(page);
       return page;
     });

@@ -3,12 +3,14 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, BrowserContext, Page } from "@playwright/test";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "@playwright/test";
 import { type RunningServer, startServer } from "./server";
 
 const BIN = process.env.FOREWORD_BIN ?? "../target/debug/foreword";
 
 export interface DemoServer extends RunningServer {
+  /** The cookies of a browser that is signed in as the owner. */
+  signedIn: Exclude<BrowserContextOptions["storageState"], string | undefined>;
   /** Signs the test's browser in as the owner. */
   signInOwner: (context: BrowserContext) => Promise<void>;
 }
@@ -20,13 +22,13 @@ export async function startDemoServer(browser: Browser): Promise<DemoServer> {
   const page = await context.newPage();
   await page.goto(server.link);
   await page.getByRole("navigation", { name: "Views" }).waitFor();
-  const { cookies } = await context.storageState();
+  const signedIn = await context.storageState();
   await context.close();
   const signInOwner = async (context: BrowserContext) => {
     await context.clearCookies();
-    await context.addCookies(cookies);
+    await context.addCookies(signedIn.cookies);
   };
-  return { ...server, signInOwner };
+  return { ...server, signedIn, signInOwner };
 }
 
 /** Starts a server with an empty workspace, as created by `foreword init`. */
