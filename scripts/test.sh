@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# All checks that must pass before a change is merged. After the build, two lanes run at the same time: the Rust tests,
-# and the tests with a browser and with third-party programs, whose output is in target/test-logs. A lane stops at its
-# first failure. Steps that are unavailable on this machine are skipped and listed. Ends with a table of times.
+# All checks that must pass before a change is merged. Stops at the first failure; steps that are unavailable on this
+# machine are skipped. Third-party programs are installed while the compiler runs. Ends with a table of times.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,22 +9,10 @@ logs=$target/test-logs
 rm -rf "$logs"
 mkdir -p "$logs"
 started=$SECONDS
-background=()
 
 clean_up() {
-    for job in "${background[@]}"; do
-        kill -- "-$job" 2>/dev/null || true
-    done
-    if [[ -n ${FOREWORD_TEST_POSTGRES_DIR:-} && -z ${own_postgres:-} ]]; then ./scripts/postgres.sh stop; fi
-}
-trap clean_up EXIT
-
-# in_background COMMAND…: in a process group of its own, so that `clean_up` also reaches what the command has started.
-in_background() {
-    set -m
-    "$@" &
-    background+=($!)
-    set +m
+    kill -- "-$tools" 2>/dev/null || true
+    if [[ -n ${own_postgres:-} ]]; then ./scripts/postgres.sh stop; fi
 }
 
 record() {
@@ -42,11 +29,12 @@ step() {
     local name=$1 begun=$SECONDS
     shift
     printf '\n== %s\n$ %s\n' "$name" "$*"
-    "$@" || return
+    "$@"
     record "$name" $((SECONDS - begun)) passed
 }
 
-# logged NAME REASON COMMAND…: shows the output only of a failure. REASON is why exit code 77 skips the step.
+# logged NAME REASON COMMAND…: writes the output to a file and shows it only after a failure. Exit code 77 skips the
+# step because of REASON.
 logged() {
     local name=$1 reason=$2 begun=$SECONDS code=0
     shift 2
@@ -60,7 +48,7 @@ logged() {
         printf '\n== %s\n$ %s\n' "$name" "$*"
         cat "$logs/$name.log"
         printf '\n== %s: FAILED\n' "$name"
-        return 1
+        exit 1
     fi
 }
 
@@ -82,27 +70,14 @@ install_tools() {
     for script in litellm mcp-servers mcp-client sdk-clients generated-clients api-fuzz; do
         "./scripts/$script.sh" --install || true
     done
-    touch "$logs/tools-installed"
 }
 
-third_party_tests() {
-    wait_for_tools
-    logged "client with a gateway" "LiteLLM can't be installed from PyPI" ./scripts/litellm.sh &&
-        logged "client with MCP servers" "they can't be installed from PyPI and npm" ./scripts/mcp-servers.sh &&
-        logged "server with an MCP client" "it can't be installed from PyPI" ./scripts/mcp-client.sh &&
-        logged "with official SDKs" "they can't be installed from PyPI and npm" ./scripts/sdk-clients.sh &&
-        logged "with generated clients" "the generators can't be installed from PyPI and npm" ./scripts/generated-clients.sh &&
-        logged "HTTP interface against its OpenAPI document" "schemathesis can't be installed from PyPI" ./scripts/api-fuzz.sh &&
-        logged "web page in a browser" "Node or Chromium is missing and can't be installed" ./scripts/browser-tests.sh
-}
-
-# A process can't `wait` for a job of its parent.
-wait_for_tools() {
-    until [[ -e $logs/tools-installed ]] || ! kill -0 "$tools" 2>/dev/null; do sleep 0.2; done
-}
-
-in_background install_tools >"$logs/tools.log" 2>&1
+# In a process group of its own, so that `clean_up` also ends what it has started.
+set -m
+install_tools >"$logs/tools.log" 2>&1 &
 tools=$!
+set +m
+trap clean_up EXIT
 
 if has_cargo fmt; then
     step "format" cargo fmt --all --check
@@ -129,34 +104,35 @@ fi
 step "build of the tests" "${tests[@]}" --no-run
 
 # The store's contract tests also run on a real Postgres: a temporary one, unless the environment names another.
-own_postgres=${FOREWORD_TEST_POSTGRES:-}
-if [[ -z $own_postgres ]]; then
+if [[ -z ${FOREWORD_TEST_POSTGRES:-} ]]; then
     until [[ -e $logs/postgres-installed ]]; do sleep 0.2; done
     if settings=$(./scripts/postgres.sh start); then
         eval "$settings"
+        own_postgres=yes
     else
         export FOREWORD_TEST_POSTGRES=skip
         skip "tests on Postgres" "not available; install the package \`postgresql\`"
     fi
-elif [[ $own_postgres == skip ]]; then
+elif [[ $FOREWORD_TEST_POSTGRES == skip ]]; then
     skip "tests on Postgres" "FOREWORD_TEST_POSTGRES=skip"
 fi
 
-in_background third_party_tests
-third_party=$!
-failed=0
-step "tests" "${tests[@]}" --no-fail-fast &&
-    step "examples in the documentation" cargo test --doc --workspace &&
-    step "documentation" env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps ||
-    failed=1
-wait "$third_party" || failed=1
+step "tests" "${tests[@]}" --no-fail-fast
+
+# Fails only if there is nothing to wait for.
+wait "$tools" || true
+logged "web page in a browser" "Node or Chromium is missing and can't be installed" ./scripts/browser-tests.sh
+logged "client with a gateway" "LiteLLM can't be installed from PyPI" ./scripts/litellm.sh
+logged "client with MCP servers" "they can't be installed from PyPI and npm" ./scripts/mcp-servers.sh
+logged "server with an MCP client" "it can't be installed from PyPI" ./scripts/mcp-client.sh
+logged "with official SDKs" "they can't be installed from PyPI and npm" ./scripts/sdk-clients.sh
+logged "with generated clients" "the generators can't be installed from PyPI and npm" ./scripts/generated-clients.sh
+logged "HTTP interface against its OpenAPI document" "schemathesis can't be installed from PyPI" ./scripts/api-fuzz.sh
+step "examples in the documentation" cargo test --doc --workspace
+step "documentation" env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps
 
 printf '\n'
 awk -F '\t' '{ printf "%6d s  %-50s %s\n", $2, $1, $3 }' "$logs/times"
 times >"$logs/processor"
 printf '%6d s  in all, %d s of processor time\n' $((SECONDS - started)) "$(processor_seconds)"
-if ((failed)); then
-    printf 'FAILED; the output is above\n'
-    exit 1
-fi
 printf 'All checks pass, except those skipped.\n'

@@ -88,11 +88,12 @@ fn one(command: &Command) -> String {
         let waits = if command.text.contains("foreword serve") { UNTIL_SERVED } else { "" };
         return format!("{{\n{}\n}} 2>&1 <<<hello\n{waits}", command.text);
     };
+    // The log is written by a thread of its own, so its lines have no fixed place in the output.
     let text = command.text.split(" # ").next().unwrap_or_default().trim_end();
     format!(
         "{text} >\"$BASE/.until\" 2>&1 &\n\
          for _ in $(seq 600); do grep -qF -- '{words}' \"$BASE/.until\" && break; sleep 0.05; done\n\
-         cat \"$BASE/.until\"\nkill $! && wait $!\n"
+         grep -v '^{{\"ts\":' \"$BASE/.until\"\nkill $! && wait $!\n"
     )
 }
 
