@@ -19,7 +19,7 @@ export default defineConfig({
   outputDir: `${results}/failures`,
   timeout: 90_000,
   expect: { timeout: 10_000 },
-  workers: 2,
+  workers: 1,
   reporter: [["list"]],
   use: {
     browserName: "chromium",

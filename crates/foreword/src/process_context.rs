@@ -1,5 +1,6 @@
 //! The state of this process that commands need: environment, time, random bytes, and the workspace's directory.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use foreword_core::store_url::{BadStoreUrl, StoreUrl};
@@ -55,11 +56,12 @@ impl ProcessContext {
         getrandom::fill(&mut marker).map_err(|error| {
             Failure::failed(format!("can't get random bytes: {error}"), "check the operating system")
         })?;
-        let environment = Environment { prompts_dir: std::env::var_os(PROMPTS_DIR_VARIABLE), home: home() };
+        let home = home();
+        let prompts_dir = std::env::var_os(PROMPTS_DIR_VARIABLE).map(|path| expanded(path, home.as_deref()));
         let store_url = std::env::var_os(STORE_URL_VARIABLE).filter(|url| !url.is_empty());
-        let store_url =
-            store_url.map(|url| url.to_str().ok_or(BadStoreUrl::Neither).and_then(StoreUrl::parse));
-        let workspace = workspace.map(Path::to_owned);
+        let store_url = store_url.map(|url| store_url_of(&expanded(url, home.as_deref())));
+        let workspace = workspace.map(|path| expanded(path.into(), home.as_deref()).into());
+        let environment = Environment { prompts_dir, home };
         Ok(Self { environment, now: Zoned::now(), marker, current, store_url, workspace, unmarked })
     }
 
@@ -106,9 +108,9 @@ impl ProcessContext {
     /// A warning if the environment names another workspace than the current directory.
     pub(crate) fn overridden_by_environment(&self) -> Option<String> {
         let named = self.workspace.as_ref()?;
-        if std::env::var_os(WORKSPACE_VARIABLE).as_deref() != Some(named.as_os_str())
-            || !self.current.join(CONFIG_FILE).is_file()
-        {
+        let variable = std::env::var_os(WORKSPACE_VARIABLE);
+        let variable = variable.map(|path| expanded(path, self.environment.home.as_deref()));
+        if variable.as_deref() != Some(named.as_os_str()) || !self.current.join(CONFIG_FILE).is_file() {
             return None;
         }
         let directory = self.directory();
@@ -135,6 +137,19 @@ impl ProcessContext {
         }
         Ok(Workspace::open(&directory, self.environment.clone())?)
     }
+}
+
+/// Expands a leading `~/` or `sqlite:~/`. A shell does so itself, but not for a variable in the file of a service.
+fn expanded(written: OsString, home: Option<&Path>) -> OsString {
+    let path = written.to_str().map(|text| text.strip_prefix("sqlite:").unwrap_or(text));
+    match (path.and_then(|path| path.strip_prefix("~/")), home) {
+        (Some(rest), Some(home)) => home.join(rest).into_os_string(),
+        _ => written,
+    }
+}
+
+fn store_url_of(written: &OsStr) -> Result<StoreUrl, BadStoreUrl> {
+    written.to_str().ok_or(BadStoreUrl::Neither).and_then(StoreUrl::parse)
 }
 
 /// The home directory of the current user.

@@ -70,7 +70,7 @@ fn prompts_root_precedence_is_config_environment_default() {
     let build = |variable: Option<&str>| {
         let mut command = home.command(&["build"]);
         if let Some(directory) = variable {
-            command.env("FOREWORD_PROMPTS_DIR", directory);
+            command.env("FOREWORD_PROMPTS_DIR", directory).env("HOME", home.outside());
         }
         Ran::of(command.output().unwrap()).stdout
     };
@@ -79,6 +79,7 @@ fn prompts_root_precedence_is_config_environment_default() {
     assert_eq!(build(Some("from-environment")), "From from-environment.");
     let absolute = home.path().join("from-environment");
     assert_eq!(build(absolute.to_str()), "From from-environment.");
+    assert_eq!(build(Some("~/home/from-environment")), "From from-environment.");
     assert_eq!(build(None), "From .agents/prompt.");
 }
 

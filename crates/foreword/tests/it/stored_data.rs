@@ -260,6 +260,21 @@ fn unopenable_store_error_hides_the_password() {
     assert!(fs::read_to_string(home.path().join("plain.txt")).unwrap().starts_with("not a database"));
 }
 
+#[test]
+fn home_directory_is_expanded_in_environment_variables() {
+    let home = Home::with(&[("foreword.yaml", "{}\n")]);
+    let outside = home.outside();
+    for url in ["~/one/x.db", "sqlite:~/two/x.db"] {
+        let mut command = home.command(&["chat", "hello"]);
+        command.current_dir(outside).env("HOME", outside);
+        command.env("FOREWORD_WORKSPACE", "~/home").env("FOREWORD_STORE_URL", url);
+        let ran = crate::program::Ran::of(command.output().unwrap());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    assert!(outside.join("one/x.db").is_file() && outside.join("two/x.db").is_file());
+    assert!(!outside.join("~").exists() && !home.path().join(".foreword/foreword.db").exists());
+}
+
 /// A new database on the test server; `None` if Postgres tests are skipped.
 pub(crate) fn postgres_database(name: &str) -> Option<String> {
     let server = std::env::var("FOREWORD_TEST_POSTGRES").unwrap_or_else(|_| {
