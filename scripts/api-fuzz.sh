@@ -13,9 +13,11 @@ folder=$(folder_of schemathesis "$version")
 foreword=$target/debug/foreword
 work=$(mktemp -d)
 server=
+as_bridge=
 
 clean_up() {
     # Only processes started by this script.
+    if [[ -n $as_bridge ]]; then kill "$as_bridge" 2>/dev/null || true; fi
     if [[ -n $server ]]; then
         kill "$server" 2>/dev/null || true
         wait "$server" 2>/dev/null || true

@@ -38,14 +38,14 @@ step() {
 logged() {
     local name=$1 reason=$2 begun=$SECONDS code=0
     shift 2
+    printf '\n== %s\n$ %s >"%s" 2>&1\n' "$name" "$*" "$logs/$name.log"
     "$@" >"$logs/$name.log" 2>&1 || code=$?
     if ((code == 0)); then
         record "$name" $((SECONDS - begun)) passed
-        printf '\n== %s: passed in %d s\n' "$name" $((SECONDS - begun))
+        printf 'passed in %d s\n' $((SECONDS - begun))
     elif ((code == 77)); then
         skip "$name" "$reason"
     else
-        printf '\n== %s\n$ %s\n' "$name" "$*"
         cat "$logs/$name.log"
         printf '\n== %s: FAILED\n' "$name"
         exit 1
@@ -119,7 +119,7 @@ fi
 
 step "tests" "${tests[@]}" --no-fail-fast
 
-# Fails only if there is nothing to wait for.
+# A step whose program is missing tries to install it again, and is skipped.
 wait "$tools" || true
 logged "web page in a browser" "Node or Chromium is missing and can't be installed" ./scripts/browser-tests.sh
 logged "client with a gateway" "LiteLLM can't be installed from PyPI" ./scripts/litellm.sh

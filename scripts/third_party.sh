@@ -59,7 +59,16 @@ build_programs() {
     cargo build --quiet --workspace --bins --examples
 }
 
-# ignored_tests NAME: those of the integration tests that need a third-party program.
+# ignored_tests NAME: those of the integration tests that need a third-party program. Fails if there is none.
 ignored_tests() {
-    cargo test --quiet --workspace --test it -- --ignored "$1"
+    local output
+    if ! output=$(cargo test --quiet --workspace --test it -- --ignored "$1" 2>&1); then
+        printf '%s\n' "$output"
+        return 1
+    fi
+    printf '%s\n' "$output"
+    if ! grep -q '^running [1-9]' <<<"$output"; then
+        printf 'no ignored test is named `%s`\n' "$1" >&2
+        return 1
+    fi
 }
