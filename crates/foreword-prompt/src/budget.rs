@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::cut::{Cut, ReadWith, Shorten, largest_that_fits};
+use crate::cut::{Cut, ReadWith, Shorten};
 use crate::error::{LayerTokens, PromptError};
 use crate::layer::{Authority, Layer, Overflow};
 use crate::menu::{Menu, MenuEntry};
+use crate::menu_fit::menu_within;
 use crate::tokens::TokenCounter;
 
 /// The menu text for a line that cannot be loaded.
@@ -224,7 +225,7 @@ fn set_remaining(
     for one in counted.iter_mut() {
         if let Some(menu) = &mut one.menu {
             menu.remaining = Some(budget.remaining(reserved + others));
-            one.fitted = menu_within(one.piece, menu, usize::MAX, counter);
+            one.fitted = menu_within(&one.piece.prefix, menu, usize::MAX, counter);
         }
     }
 }
@@ -294,7 +295,7 @@ fn shrink(counted: &mut [CountedPiece<'_>], index: usize, wanted: Wanted, counte
 
 fn shrink_menu(one: &mut CountedPiece<'_>, wanted: Wanted, counter: &dyn TokenCounter) {
     if let Some(menu) = &one.menu {
-        one.fitted = menu_within(one.piece, menu, wanted.tokens, counter);
+        one.fitted = menu_within(&one.piece.prefix, menu, wanted.tokens, counter);
     }
     one.exhausted = one.tokens() > wanted.tokens || wanted.tokens == wanted.least;
 }
@@ -343,34 +344,10 @@ fn add_to_menu(counted: &mut [CountedPiece<'_>], moved: usize, counter: &dyn Tok
             // The menu has grown, so it can be shortened again.
             one.exhausted = false;
             let limit = one.piece.layer.fit.max_tokens.unwrap_or(usize::MAX);
-            one.fitted = menu_within(one.piece, menu, limit, counter);
+            one.fitted = menu_within(&one.piece.prefix, menu, limit, counter);
             return;
         }
     }
-}
-
-/// The menu with as many lines as `limit` allows, at least one.
-fn menu_within(piece: &Piece, menu: &Menu, limit: usize, counter: &dyn TokenCounter) -> Fitted {
-    if menu.is_empty() {
-        return Fitted::In { text: String::new(), tokens: 0, cut: None };
-    }
-    let shown = |lines: usize| format!("{}{}", piece.prefix, menu.render(lines));
-    let whole = shown(menu.len());
-    let tokens_before = counter.count(&whole);
-    if tokens_before <= limit {
-        return Fitted::In { text: whole, tokens: tokens_before, cut: None };
-    }
-    // A line has more than one token, so at most `limit` lines are worth trying.
-    let most = (menu.len() - 1).min(limit.max(1));
-    let lines = largest_that_fits(1..=most, |lines| counter.count(&shown(lines)) <= limit).unwrap_or(1);
-    let text = shown(lines);
-    let tokens = counter.count(&text);
-    // The line with the number of omitted entries can have more tokens than the entries.
-    if tokens >= tokens_before {
-        return Fitted::In { text: whole, tokens: tokens_before, cut: None };
-    }
-    let cut = Cut { first_line: lines + 1, lines: menu.len() - lines, tokens_before };
-    Fitted::In { tokens, text, cut: (lines < menu.len()).then_some(cut) }
 }
 
 fn does_not_fit(counted: &[CountedPiece<'_>], tokens: usize, budget: TokenBudget) -> PromptError {
