@@ -1,23 +1,33 @@
 //! Fits the memory menu into a number of tokens. The menu can list a hundred thousand files, so its size at a number of
-//! lines is computed from the units of its lines, and only the result is rendered.
+//! lines is computed from the units of its lines. Renders nothing.
 
 use std::borrow::Cow;
 
-use crate::budget::Fitted;
 use crate::cut::{Cut, largest_that_fits};
 use crate::menu::{Menu, MenuEntry, sums_of};
 use crate::tokens::TokenCounter;
 
-/// The menu after `prefix`, with as many lines as `limit` allows, at least one.
-pub(crate) fn menu_within(prefix: &str, menu: &Menu, limit: usize, counter: &dyn TokenCounter) -> Fitted {
+/// A fitted menu.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct MenuFit {
+    /// How many lines it shows.
+    pub(crate) lines: usize,
+    /// Its tokens.
+    pub(crate) tokens: usize,
+    /// The omitted lines, if any.
+    pub(crate) cut: Option<Cut>,
+}
+
+/// The menu after `prefix`, with as many lines as `limit` allows, at least one. An empty menu has no text.
+pub(crate) fn menu_within(prefix: &str, menu: &Menu, limit: usize, counter: &dyn TokenCounter) -> MenuFit {
     if menu.is_empty() {
-        return Fitted::In { text: String::new(), tokens: 0, cut: None };
+        return MenuFit { lines: 0, tokens: 0, cut: None };
     }
     let size = MenuSize::new(prefix, menu, counter);
-    let rendered = |lines: usize| format!("{prefix}{}", menu.render(lines));
     let tokens_before = size.at(menu.len());
+    let whole = MenuFit { lines: menu.len(), tokens: tokens_before, cut: None };
     if tokens_before <= limit {
-        return Fitted::In { text: rendered(menu.len()), tokens: tokens_before, cut: None };
+        return whole;
     }
     // A line has more than one token, so at most `limit` lines are worth trying.
     let most = (menu.len() - 1).min(limit.max(1));
@@ -25,10 +35,10 @@ pub(crate) fn menu_within(prefix: &str, menu: &Menu, limit: usize, counter: &dyn
     let tokens = size.at(lines);
     // The line with the number of omitted entries can have more tokens than the entries.
     if tokens >= tokens_before {
-        return Fitted::In { text: rendered(menu.len()), tokens: tokens_before, cut: None };
+        return whole;
     }
     let cut = Cut { first_line: lines + 1, lines: menu.len() - lines, tokens_before };
-    Fitted::In { tokens, text: rendered(lines), cut: (lines < menu.len()).then_some(cut) }
+    MenuFit { lines, tokens, cut: Some(cut) }
 }
 
 /// The tokens of a menu by its number of lines.
@@ -85,23 +95,20 @@ mod tests {
     use crate::trust::Trust;
 
     /// Renders and counts the whole menu for each number of lines.
-    fn by_rendering(prefix: &str, menu: &Menu, limit: usize, counter: &dyn TokenCounter) -> Fitted {
+    fn by_rendering(prefix: &str, menu: &Menu, limit: usize, counter: &dyn TokenCounter) -> MenuFit {
         if menu.is_empty() {
-            return Fitted::In { text: String::new(), tokens: 0, cut: None };
+            return MenuFit { lines: 0, tokens: 0, cut: None };
         }
-        let at = |lines: usize| {
-            let text = format!("{prefix}{}", menu.render(lines));
-            (counter.count(&text), text)
-        };
-        let (tokens_before, whole) = at(menu.len());
+        let at = |lines: usize| counter.count(&format!("{prefix}{}", menu.render(lines)));
+        let tokens_before = at(menu.len());
         let most = (menu.len() - 1).min(limit.max(1));
-        let lines = largest_that_fits(1..=most, |lines| at(lines).0 <= limit).unwrap_or(1);
-        let (tokens, text) = at(lines);
+        let lines = largest_that_fits(1..=most, |lines| at(lines) <= limit).unwrap_or(1);
+        let tokens = at(lines);
         if tokens_before <= limit || tokens >= tokens_before {
-            return Fitted::In { text: whole, tokens: tokens_before, cut: None };
+            return MenuFit { lines: menu.len(), tokens: tokens_before, cut: None };
         }
         let cut = Cut { first_line: lines + 1, lines: menu.len() - lines, tokens_before };
-        Fitted::In { text, tokens, cut: Some(cut) }
+        MenuFit { lines, tokens, cut: Some(cut) }
     }
 
     prop_compose! {

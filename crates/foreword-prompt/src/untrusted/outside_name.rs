@@ -48,7 +48,8 @@ pub fn single_line(name: &str, max_chars: usize) -> String {
 pub fn is_single_line(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-');
     // Most paths consist of characters that are never escaped after a letter.
-    let is_plain_path = name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_plain);
+    let is_plain_path =
+        name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_plain);
     is_plain_path || single_line(name, usize::MAX) == name
 }
 
