@@ -16,7 +16,7 @@ use quick_cache::sync::Cache;
 use crate::config::Config;
 use crate::error::{ResolutionError, WorkspaceError};
 use crate::loaded::Loaded;
-use crate::memory_files::{MemoryAccess, load_permitted};
+use crate::memory_files::{MemoryAccess, visit_permitted};
 use crate::memory_index::FileIndexes;
 use crate::prompt_store::PromptStore;
 use crate::roots::{FileText, Root};
@@ -202,18 +202,18 @@ impl Snapshot {
             return Arc::clone(known);
         }
         let access = MemoryAccess { trust, rules: &self.config.file_rules };
-        let loaded = load_permitted(&self.files.root, &self.files.cache, access);
-        let entries: Vec<MenuEntry> = loaded
-            .items
-            .iter()
+        let mut entries = Vec::new();
+        visit_permitted(&self.files.root, &self.files.cache, access, |file| {
             // A path that needs escaping could not be passed to a tool as written.
-            .filter(|file| is_single_line(&file.path))
-            .map(|file| MenuEntry {
-                path: file.path.as_str().into(),
-                tokens: self.files.tokens(counter, file.hash, &file.text),
-                description: file.description.as_str().into(),
-            })
-            .collect();
+            if is_single_line(&file.path) {
+                let tokens = self.files.tokens(counter, file.hash, &file.text);
+                entries.push(MenuEntry {
+                    path: file.path.into(),
+                    tokens,
+                    description: file.description.into(),
+                });
+            }
+        });
         let lines = Arc::new(MenuLines::new(entries, counter.get()));
         Arc::clone(self.menus.lock().entry(key).or_insert(lines))
     }
