@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
             root,
             below: Vec::new(),
             names: Vec::new(),
-            pending: path.parts().iter().rev().map(|part| OsString::from(part)).collect(),
+            pending: path.parts().iter().rev().map(OsString::from).collect(),
             links: 0,
         }
     }
