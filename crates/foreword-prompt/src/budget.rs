@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::cut::{Cut, ReadWith, Shorten, largest_that_fits};
+use crate::cut::{Cut, ReadWith, Shorten};
 use crate::error::{LayerTokens, PromptError};
 use crate::layer::{Authority, Layer, Overflow};
 use crate::menu::{Menu, MenuEntry};
+use crate::menu_fit::{MenuFit, menu_within};
 use crate::tokens::TokenCounter;
 
 /// The menu text for a line that cannot be loaded.
@@ -105,7 +106,10 @@ struct CountedPiece<'a> {
     piece: &'a Piece,
     /// The current menu, if the piece is one.
     menu: Option<Menu>,
+    /// For a menu without its text: only the final one is rendered.
     fitted: Fitted,
+    /// The lines of the menu in `fitted`.
+    lines: usize,
     /// Whether it cannot be shortened further.
     exhausted: bool,
 }
@@ -115,6 +119,25 @@ impl CountedPiece<'_> {
         match self.fitted {
             Fitted::In { tokens, .. } => tokens,
             Fitted::InMenu { .. } => 0,
+        }
+    }
+
+    /// Shortens the menu to `limit` tokens if possible.
+    fn fit_menu(&mut self, limit: usize, counter: &dyn TokenCounter) {
+        if let Some(menu) = &self.menu {
+            let MenuFit { lines, tokens, cut } = menu_within(&self.piece.prefix, menu, limit, counter);
+            self.fitted = Fitted::In { text: String::new(), tokens, cut };
+            self.lines = lines;
+        }
+    }
+
+    fn finish(self) -> Fitted {
+        match (self.fitted, self.menu) {
+            (Fitted::In { tokens, cut, .. }, Some(menu)) if !menu.is_empty() => {
+                let text = format!("{}{}", self.piece.prefix, menu.render(self.lines));
+                Fitted::In { text, tokens, cut }
+            }
+            (fitted, _) => fitted,
         }
     }
 }
@@ -177,7 +200,7 @@ impl Fitter<'_> {
             let total = reserved + counted.iter().map(CountedPiece::tokens).sum::<usize>();
             lightest = lightest.min(total);
             let Some(over) = total.checked_sub(limit).filter(|over| *over > 0) else {
-                return Ok(counted.into_iter().map(|one| one.fitted).collect());
+                return Ok(counted.into_iter().map(CountedPiece::finish).collect());
             };
             let Some(victim) = next_to_shrink(&counted) else {
                 return Err(does_not_fit(&counted, lightest, budget));
@@ -209,7 +232,7 @@ fn weigh<'a>(piece: &'a Piece, counter: &dyn TokenCounter) -> CountedPiece<'a> {
         Body::Menu(menu) => (String::new(), Some(menu.clone())),
     };
     let tokens = counter.count(&text);
-    CountedPiece { piece, menu, fitted: Fitted::In { text, tokens, cut: None }, exhausted: false }
+    CountedPiece { piece, menu, fitted: Fitted::In { text, tokens, cut: None }, lines: 0, exhausted: false }
 }
 
 /// Sets the menu's remaining budget, after all other pieces are counted.
@@ -224,7 +247,7 @@ fn set_remaining(
     for one in counted.iter_mut() {
         if let Some(menu) = &mut one.menu {
             menu.remaining = Some(budget.remaining(reserved + others));
-            one.fitted = menu_within(one.piece, menu, usize::MAX, counter);
+            one.fit_menu(usize::MAX, counter);
         }
     }
 }
@@ -293,9 +316,7 @@ fn shrink(counted: &mut [CountedPiece<'_>], index: usize, wanted: Wanted, counte
 }
 
 fn shrink_menu(one: &mut CountedPiece<'_>, wanted: Wanted, counter: &dyn TokenCounter) {
-    if let Some(menu) = &one.menu {
-        one.fitted = menu_within(one.piece, menu, wanted.tokens, counter);
-    }
+    one.fit_menu(wanted.tokens, counter);
     one.exhausted = one.tokens() > wanted.tokens || wanted.tokens == wanted.least;
 }
 
@@ -343,34 +364,10 @@ fn add_to_menu(counted: &mut [CountedPiece<'_>], moved: usize, counter: &dyn Tok
             // The menu has grown, so it can be shortened again.
             one.exhausted = false;
             let limit = one.piece.layer.fit.max_tokens.unwrap_or(usize::MAX);
-            one.fitted = menu_within(one.piece, menu, limit, counter);
+            one.fit_menu(limit, counter);
             return;
         }
     }
-}
-
-/// The menu with as many lines as `limit` allows, at least one.
-fn menu_within(piece: &Piece, menu: &Menu, limit: usize, counter: &dyn TokenCounter) -> Fitted {
-    if menu.is_empty() {
-        return Fitted::In { text: String::new(), tokens: 0, cut: None };
-    }
-    let shown = |lines: usize| format!("{}{}", piece.prefix, menu.render(lines));
-    let whole = shown(menu.len());
-    let tokens_before = counter.count(&whole);
-    if tokens_before <= limit {
-        return Fitted::In { text: whole, tokens: tokens_before, cut: None };
-    }
-    // A line has more than one token, so at most `limit` lines are worth trying.
-    let most = (menu.len() - 1).min(limit.max(1));
-    let lines = largest_that_fits(1..=most, |lines| counter.count(&shown(lines)) <= limit).unwrap_or(1);
-    let text = shown(lines);
-    let tokens = counter.count(&text);
-    // The line with the number of omitted entries can have more tokens than the entries.
-    if tokens >= tokens_before {
-        return Fitted::In { text: whole, tokens: tokens_before, cut: None };
-    }
-    let cut = Cut { first_line: lines + 1, lines: menu.len() - lines, tokens_before };
-    Fitted::In { tokens, text, cut: (lines < menu.len()).then_some(cut) }
 }
 
 fn does_not_fit(counted: &[CountedPiece<'_>], tokens: usize, budget: TokenBudget) -> PromptError {

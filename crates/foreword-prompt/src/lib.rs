@@ -158,6 +158,7 @@ pub mod layer;
 pub mod layer_defaults;
 pub mod layer_update;
 pub mod menu;
+mod menu_fit;
 pub mod occasion;
 pub mod plan;
 pub mod prompt;

@@ -84,6 +84,16 @@ impl FrontMatter {
     }
 }
 
+/// The YAML of `text`, if it has front matter, and the text after it.
+pub(crate) fn parts(text: &str) -> (Option<&str>, &str) {
+    let (block, body) = divide(text);
+    let yaml = match block {
+        Block::Yaml(yaml) => text.get(yaml),
+        Block::None | Block::Unclosed => None,
+    };
+    (yaml, text.get(body..).unwrap_or_default())
+}
+
 fn divide(text: &str) -> (Block, usize) {
     let mut lines = text.split_inclusive('\n');
     let start = match lines.next() {

@@ -10,6 +10,7 @@ pub mod document;
 pub mod error;
 pub mod front_matter;
 pub mod loaded;
+mod memory_card;
 pub mod memory_files;
 pub mod memory_index;
 mod one_line;

@@ -9,11 +9,10 @@ use foreword_prompt::plan::FileRule;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::sanitize_message;
-use serde::Deserialize;
 
 use crate::error::WorkspaceError;
-use crate::front_matter::FrontMatter;
 use crate::loaded::Loaded;
+use crate::memory_card::MemoryCard;
 use crate::one_line::one_line;
 use crate::roots::{FileText, Root};
 use crate::text_pool::FileCache;
@@ -56,10 +55,22 @@ pub fn load_memory(root: &Root, cache: &FileCache, stores: &[MemoryStore]) -> Lo
     load(root, cache, stores, MemoryAccess { trust: Trust::Full, rules: &[] })
 }
 
-/// The files that `access` permits, in byte order of their paths. Opens no other file.
-#[must_use]
-pub fn load_permitted(root: &Root, cache: &FileCache, access: MemoryAccess<'_>) -> Loaded<MemoryFile> {
-    load(root, cache, &MemoryStore::permitted(access.trust), access)
+/// Passes the files that `access` permits to `visit`, in byte order of their paths. Opens no other file. Unreadable
+/// files are skipped. Does not collect the files, because there may be many.
+pub(crate) fn visit_permitted(
+    root: &Root,
+    cache: &FileCache,
+    access: MemoryAccess<'_>,
+    mut visit: impl FnMut(MemoryFile),
+) {
+    for store in MemoryStore::permitted(access.trust) {
+        visit_store(root, cache, store, access, |file| {
+            // Problems are reported by `foreword check`.
+            if let Ok(file) = file {
+                visit(described(store, file).0);
+            }
+        });
+    }
 }
 
 fn load(
@@ -70,25 +81,25 @@ fn load(
 ) -> Loaded<MemoryFile> {
     let mut loaded = Loaded::default();
     for store in MemoryStore::ALL.into_iter().filter(|store| stores.contains(store)) {
-        let read = read_store(root, cache, store, access);
-        loaded.problems.extend(read.problems);
-        for StoredFile { path, file, .. } in read.items {
-            let divided = FrontMatter::split(&format!("memory/{path}"), Arc::clone(&file.text));
-            let card = divided.parse::<MemoryCard>().unwrap_or_else(|problem| {
-                loaded.problems.push(problem.into());
-                None
-            });
-            let written = card.and_then(|card| card.description);
-            let description = describe(written.as_deref(), neutral(&path).unwrap_or(divided.body()));
-            loaded.items.push(MemoryFile { path, store, description, text: file.text, hash: file.hash });
-        }
+        visit_store(root, cache, store, access, |file| match file {
+            Ok(file) => {
+                let (file, problem) = described(store, file);
+                loaded.problems.extend(problem);
+                loaded.items.push(file);
+            }
+            Err(problem) => loaded.problems.push(problem),
+        });
     }
     loaded
 }
 
-#[derive(Deserialize)]
-struct MemoryCard {
-    description: Option<String>,
+/// The file with its description, and the problem with its front matter.
+fn described(store: MemoryStore, stored: StoredFile) -> (MemoryFile, Option<WorkspaceError>) {
+    let StoredFile { path, file, .. } = stored;
+    let card = MemoryCard::of(&file.text, || format!("memory/{path}"));
+    let description = describe(card.description.as_deref(), neutral(&path).unwrap_or(card.body));
+    let problem = card.problem.map(WorkspaceError::from);
+    (MemoryFile { path, store, description, text: file.text, hash: file.hash }, problem)
 }
 
 /// A file of a store, without its description.
@@ -109,19 +120,29 @@ pub(crate) fn read_store(
     access: MemoryAccess<'_>,
 ) -> Loaded<StoredFile> {
     let mut loaded = Loaded::default();
+    visit_store(root, cache, store, access, |file| loaded.push(file));
+    loaded
+}
+
+/// Passes the files of one store that `access` permits to `visit`, in byte order of their paths, and the problems with
+/// the others.
+fn visit_store(
+    root: &Root,
+    cache: &FileCache,
+    store: MemoryStore,
+    access: MemoryAccess<'_>,
+    mut visit: impl FnMut(Result<StoredFile, WorkspaceError>),
+) {
     // Opening files relative to the store's handle avoids a path walk from the root for each file.
     let (folder, tree) = match root.subroot(&format!("memory/{store}")).and_then(|folder| {
         let tree = folder.list_tree(".", "md")?;
         Ok((folder, tree))
     }) {
         Ok(found) => found,
-        Err(error) if error.is_missing_file() => return loaded,
-        Err(problem) => {
-            loaded.problems.push(problem);
-            return loaded;
-        }
+        Err(error) if error.is_missing_file() => return,
+        Err(problem) => return visit(Err(problem)),
     };
-    loaded.problems.extend(tree.problems);
+    tree.problems.into_iter().for_each(|problem| visit(Err(problem)));
     for name in tree.paths {
         let read = needed_trust(&folder, store, &name, access.rules).and_then(|needed| {
             let trust = needed.filter(|needed| access.trust.permits(*needed));
@@ -129,15 +150,14 @@ pub(crate) fn read_store(
         });
         match read {
             Ok(Some((trust, file))) => {
-                loaded.items.push(StoredFile { path: format!("{store}/{name}"), trust, file });
+                visit(Ok(StoredFile { path: format!("{store}/{name}"), trust, file }));
             }
             Ok(None) => {}
             // Removed after the directory was listed.
             Err(error) if error.is_missing_file() => {}
-            Err(problem) => loaded.problems.push(problem),
+            Err(problem) => visit(Err(problem)),
         }
     }
-    loaded
 }
 
 /// The trust needed to see the file `name` of `store`, whose folder is `folder`; `None` if no one may. A symbolic link
@@ -163,15 +183,15 @@ pub(crate) fn needed_trust(
 /// `MEMORY.md` without a description gets a fixed one.
 #[must_use]
 pub fn description_of(path: &str, text: &Arc<str>) -> String {
-    let divided = FrontMatter::split(path, Arc::clone(text));
-    describe(written_description(&divided).as_deref(), neutral(path).unwrap_or(divided.body()))
+    let card = MemoryCard::of(text, || path.to_owned());
+    describe(card.description.as_deref(), neutral(path).unwrap_or(card.body))
 }
 
 /// As [`description_of`], but only from the front matter, never from the text.
 #[must_use]
 pub fn stated_description_of(path: &str, text: &Arc<str>) -> String {
-    let divided = FrontMatter::split(path, Arc::clone(text));
-    describe(written_description(&divided).as_deref(), neutral(path).unwrap_or_default())
+    let card = MemoryCard::of(text, || path.to_owned());
+    describe(card.description.as_deref(), neutral(path).unwrap_or_default())
 }
 
 /// The fixed description of a `MEMORY.md`. Its first line would be one of its facts and not a description.
@@ -180,16 +200,12 @@ fn neutral(path: &str) -> Option<&'static str> {
     name.eq_ignore_ascii_case(MEMORY_FILE).then_some(MEMORY_DESCRIPTION)
 }
 
-fn written_description(divided: &FrontMatter) -> Option<String> {
-    divided.parse::<MemoryCard>().ok().flatten().and_then(|card| card.description)
-}
-
 /// The front matter's description if it is not empty, otherwise the first non-empty line of the body; without
 /// characters that would end the menu's block.
 fn describe(written: Option<&str>, body: &str) -> String {
     let first_line = || body.lines().map(without_heading_marks).find(|line| !line.is_empty());
     let line = written.map(str::trim).filter(|text| !text.is_empty()).or_else(first_line).unwrap_or_default();
-    cut(&sanitize_message(&one_line(line)))
+    cut(sanitize_message(&one_line(line)))
 }
 
 fn without_heading_marks(line: &str) -> &str {
@@ -203,9 +219,9 @@ fn without_heading_marks(line: &str) -> &str {
     if open.ends_with([' ', '\t']) { open.trim() } else { text.trim() }
 }
 
-fn cut(line: &str) -> String {
-    if line.chars().nth(MAX_DESCRIPTION_CHARS).is_none() {
-        return line.to_owned();
+fn cut(line: String) -> String {
+    if line.len() <= MAX_DESCRIPTION_CHARS || line.chars().nth(MAX_DESCRIPTION_CHARS).is_none() {
+        return line;
     }
     let kept: String = line.chars().take(MAX_DESCRIPTION_CHARS - 1).collect();
     format!("{}…", kept.trim_end())

@@ -30,6 +30,9 @@ pub struct Skill {
     pub body: Arc<str>,
     /// The path of `SKILL.md` below the workspace.
     pub path: String,
+    /// The path that `path` resolves to; `None` if it can't be located. Part of the skill, so that a link to another
+    /// file is a change.
+    pub real_path: Option<String>,
     /// The hash of the whole file.
     pub hash: ContentHash,
 }
@@ -119,7 +122,8 @@ fn load_skill(
     check_name(&source, &card.name, folder)?;
     let description = checked_description(&source, &card.description)?;
     let body = cache.pool().intern(divided.body());
-    Ok(Skill { name: card.name.value, description, body, path, hash: file.hash })
+    let real_path = root.locate(&path).ok();
+    Ok(Skill { name: card.name.value, description, body, path, real_path, hash: file.hash })
 }
 
 fn no_front_matter(divided: &FrontMatter, source: &YamlSource, folder: &str) -> DocumentError {

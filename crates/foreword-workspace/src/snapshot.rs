@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::menu::MenuEntry;
+use foreword_prompt::menu::{MenuEntry, MenuLines};
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::tokens::Tokenizer;
 use foreword_prompt::trust::Trust;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::is_single_line;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 
 use crate::config::Config;
 use crate::error::{ResolutionError, WorkspaceError};
 use crate::loaded::Loaded;
-use crate::memory_files::{MemoryAccess, load_permitted};
+use crate::memory_files::{MemoryAccess, visit_permitted};
 use crate::memory_index::FileIndexes;
 use crate::prompt_store::PromptStore;
 use crate::roots::{FileText, Root};
@@ -67,7 +67,7 @@ pub struct ConfigVersion {
 }
 
 /// The menu lines of a memory store.
-type StoreMenu = BTreeMap<(&'static str, Tokenizer), Arc<[MenuEntry]>>;
+type StoreMenu = BTreeMap<(&'static str, Tokenizer), Arc<MenuLines>>;
 
 /// A workspace at one point in time.
 #[derive(Debug)]
@@ -196,25 +196,26 @@ impl Snapshot {
 
     /// The menu lines of every store that `trust` permits. Reads no other store.
     #[must_use]
-    pub fn menu(&self, trust: Trust, counter: Tokenizer) -> Arc<[MenuEntry]> {
+    pub fn menu(&self, trust: Trust, counter: Tokenizer) -> Arc<MenuLines> {
         let key = (trust.as_str(), counter);
         if let Some(known) = self.menus.lock().get(&key) {
             return Arc::clone(known);
         }
         let access = MemoryAccess { trust, rules: &self.config.file_rules };
-        let loaded = load_permitted(&self.files.root, &self.files.cache, access);
-        let entries: Arc<[MenuEntry]> = loaded
-            .items
-            .iter()
+        let mut entries = Vec::new();
+        visit_permitted(&self.files.root, &self.files.cache, access, |file| {
             // A path that needs escaping could not be passed to a tool as written.
-            .filter(|file| single_line(&file.path, usize::MAX) == file.path)
-            .map(|file| MenuEntry {
-                path: file.path.as_str().into(),
-                tokens: self.files.tokens(counter, file.hash, &file.text),
-                description: file.description.as_str().into(),
-            })
-            .collect();
-        Arc::clone(self.menus.lock().entry(key).or_insert(entries))
+            if is_single_line(&file.path) {
+                let tokens = self.files.tokens(counter, file.hash, &file.text);
+                entries.push(MenuEntry {
+                    path: file.path.into(),
+                    tokens,
+                    description: file.description.into(),
+                });
+            }
+        });
+        let lines = Arc::new(MenuLines::new(entries, counter.get()));
+        Arc::clone(self.menus.lock().entry(key).or_insert(lines))
     }
 
     /// The common skills.
@@ -264,7 +265,7 @@ impl Snapshot {
             None => false,
         };
         let menus = self.menus.lock().clone();
-        let menu_differs = |(key, then): (&(&'static str, Tokenizer), &Arc<[MenuEntry]>)| {
+        let menu_differs = |(key, then): (&(&'static str, Tokenizer), &Arc<MenuLines>)| {
             now.menu(Trust::from_word(key.0), key.1) != *then
         };
         prompts_differ || menus.iter().any(menu_differs)

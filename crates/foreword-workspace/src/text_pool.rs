@@ -5,6 +5,7 @@
 //! elsewhere.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -51,12 +52,31 @@ pub struct TextPool {
 
 #[derive(Debug, Default)]
 struct PoolState {
-    texts: HashMap<ContentHash, PooledText>,
+    texts: HashMap<ContentHash, PooledText, BuildHasherDefault<HashPrefix>>,
     bytes: usize,
     /// Incremented with every use, so that a larger value is more recent.
     uses: u64,
     /// The sizes at which the next sweep runs.
     sweep_at: PoolLimits,
+}
+
+/// Uses the start of a content hash as its hash, since content hashes are evenly distributed.
+#[derive(Debug, Default)]
+struct HashPrefix(u64);
+
+impl Hasher for HashPrefix {
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(prefix) = bytes.first_chunk() {
+            self.0 = u64::from_le_bytes(*prefix);
+        }
+    }
+
+    /// The length of the array, which is always the same.
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 #[derive(Debug)]

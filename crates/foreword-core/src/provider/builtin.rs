@@ -13,7 +13,7 @@ const BUILT_IN: &str = include_str!("../../data/providers.yaml");
 pub const OFFLINE: &str = "offline";
 
 /// A row of the table.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
     name: Arc<str>,
@@ -52,22 +52,17 @@ impl Row {
 #[must_use]
 pub fn builtin_providers() -> BTreeMap<Arc<str>, Provider> {
     // The table is compiled in and checked by `built_in_providers_are_valid`, so parsing cannot fail here.
-    static READ: LazyLock<BTreeMap<Arc<str>, Provider>> = LazyLock::new(|| {
-        let providers = rows(BUILT_IN).unwrap_or_default().into_iter().map(Row::into_provider);
-        providers.map(|provider| (Arc::clone(&provider.name), provider)).collect()
-    });
-    READ.clone()
+    let providers = ROWS.iter().cloned().map(Row::into_provider);
+    providers.map(|provider| (Arc::clone(&provider.name), provider)).collect()
 }
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| rows(BUILT_IN).unwrap_or_default());
 
 /// Whether `provider` hosts models itself, so that the prices, limits and cache rules of the original provider do not
 /// apply.
 #[must_use]
 pub fn hosts_models_itself(provider: &str) -> bool {
-    static HOSTS: LazyLock<Vec<Arc<str>>> = LazyLock::new(|| {
-        let rows = rows(BUILT_IN).unwrap_or_default().into_iter();
-        rows.filter(|row| row.hosts_models).map(|row| row.name).collect()
-    });
-    provider == OFFLINE || HOSTS.iter().any(|host| &**host == provider)
+    provider == OFFLINE || ROWS.iter().any(|row| row.hosts_models && &*row.name == provider)
 }
 
 fn rows(table: &str) -> Result<Vec<Row>, serde_saphyr::Error> {

@@ -24,13 +24,17 @@ impl TokenCounter for Estimate {
         self.counter.as_str()
     }
 
-    fn count(&self, text: &str) -> usize {
+    /// One unit is a hundredth of a token.
+    fn units(&self, text: &str) -> u64 {
         // After a line feed the automaton is always in its start state, so a text can be split there and both parts
         // processed in parallel: the CPU then works on two chains of table look-ups instead of one.
         let (first, second) = cut_after_a_line(text.as_bytes());
-        let hundredths = self.run(first, second);
-        let tokens = usize::try_from(hundredths.div_ceil(100)).unwrap_or(usize::MAX);
-        tokens.max(usize::from(!text.is_empty()))
+        // A text that is not empty has at least one token. One with a line feed or a `-` costs more than a unit anyway.
+        self.run(first, second).max(u64::from(!text.is_empty()))
+    }
+
+    fn tokens_of(&self, units: u64) -> usize {
+        usize::try_from(units.div_ceil(100)).unwrap_or(usize::MAX)
     }
 }
 

@@ -31,8 +31,20 @@ pub trait TokenCounter: Send + Sync {
     /// The name that goes into every report, such as `o200k_base`.
     fn name(&self) -> &str;
 
-    /// The number of tokens of `text`. Special tokens such as `<|endoftext|>` count as plain text.
-    fn count(&self, text: &str) -> usize;
+    /// The cost of `text` in units of the counter's own size. Special tokens such as `<|endoftext|>` count as plain
+    /// text.
+    ///
+    /// Units add up at the start of a list item: if `a` ends in a line feed and `b` starts with `-`, then
+    /// `units(ab) == units(a) + units(b)`. So a long list can be counted at any length from the units of its lines.
+    fn units(&self, text: &str) -> u64;
+
+    /// The number of tokens of a text that costs `units`.
+    fn tokens_of(&self, units: u64) -> usize;
+
+    /// The number of tokens of `text`.
+    fn count(&self, text: &str) -> usize {
+        self.tokens_of(self.units(text))
+    }
 }
 
 /// The built-in counters, by name.
@@ -142,7 +154,31 @@ impl From<Tokenizer> for &'static str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn units_add_up_at_a_list_item(a in any::<String>(), b in any::<String>()) {
+            check_list_item(&a, &b);
+        }
+
+        #[test]
+        fn units_add_up_after_punctuation_and_spaces(
+            a in "[a-zA-Z0-9'./ \t\r\n—…é日🙂-]{0,16}", b in "[a-zA-Z0-9'./ \t\r\n—…é日🙂-]{0,16}"
+        ) {
+            check_list_item(&a, &b);
+        }
+    }
+
+    fn check_list_item(a: &str, b: &str) {
+        let (a, b) = (format!("{a}\n"), format!("-{b}"));
+        for counter in Tokenizer::ALL.map(Tokenizer::get) {
+            let whole = counter.units(&format!("{a}{b}"));
+            assert_eq!(whole, counter.units(&a) + counter.units(&b), "{} on {a:?} {b:?}", counter.name());
+        }
+    }
 
     #[test]
     fn every_counter_is_found_by_its_own_name() {

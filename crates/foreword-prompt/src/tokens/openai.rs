@@ -27,12 +27,18 @@ impl TokenCounter for OpenAiEncoding {
         self.counter.as_str()
     }
 
-    fn count(&self, text: &str) -> usize {
+    /// One unit is one token. The encodings split text into pieces before they merge bytes, and a piece that contains a
+    /// line feed ends with the line feeds, so none spans the start of a list item.
+    fn units(&self, text: &str) -> u64 {
         if text.is_empty() {
             // Not worth loading a vocabulary.
             return 0;
         }
-        self.vocabulary.count(text)
+        self.vocabulary.count(text) as u64
+    }
+
+    fn tokens_of(&self, units: u64) -> usize {
+        usize::try_from(units).unwrap_or(usize::MAX)
     }
 }
 

@@ -40,7 +40,7 @@ pub use frame::{Framed, frame};
 pub use group_message::{quote_group_message, sanitize_message};
 pub use marker::Marker;
 pub use origin::Origin;
-pub use outside_name::{OutsideName, display_line, single_line};
+pub use outside_name::{OutsideName, display_line, is_single_line, single_line};
 pub use phrases::{PhraseLabel, label_phrases};
 pub use preview::{Preview, preview};
 pub use text::{Untrusted, UntrustedRecord};

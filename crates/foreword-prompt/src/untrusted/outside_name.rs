@@ -37,6 +37,22 @@ pub fn single_line(name: &str, max_chars: usize) -> String {
     })
 }
 
+/// Whether `name` is on one line as it is: [`single_line`] does not change it.
+///
+/// ```
+/// use foreword_prompt::untrusted::is_single_line;
+/// assert!(is_single_line("notes/träume.md"));
+/// assert!(!is_single_line("notes/`rm`.md"));
+/// ```
+#[must_use]
+pub fn is_single_line(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-');
+    // Most paths consist of characters that are never escaped after a letter.
+    let is_plain_path =
+        name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_plain);
+    is_plain_path || single_line(name, usize::MAX) == name
+}
+
 /// `text` on one line of at most `max_chars` characters, for people: a terminal, an error, a log. Line ends, control
 /// and format characters become visible escapes as in [`single_line`]; punctuation is unchanged, since nothing parses
 /// the line. Never for text that a model reads.
@@ -142,7 +158,16 @@ impl<'de> Deserialize<'de> for OutsideName {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn single_line_names_are_those_that_stay_unchanged(name in "[a-zA-Z0-9/._#` \n\u{3000}-]{0,12}") {
+            prop_assert_eq!(is_single_line(&name), single_line(&name, usize::MAX) == name);
+        }
+    }
 
     fn check(name: &str, expected: &str) {
         assert_eq!(single_line(name, 60), expected);

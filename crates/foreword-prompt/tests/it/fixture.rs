@@ -10,7 +10,7 @@ use foreword_prompt::content::{Content, fill, merge};
 use foreword_prompt::dynamic::runtime;
 use foreword_prompt::error::PromptError;
 use foreword_prompt::layer::{Authority, Dynamic, Fit, Layer, LayerId, Merge, Overflow, Source, Stability};
-use foreword_prompt::menu::{MemoryTools, Menu, MenuEntry};
+use foreword_prompt::menu::{MemoryTools, Menu, MenuEntry, MenuLines};
 use foreword_prompt::occasion::{Channel, FormattedTime, Occasion};
 use foreword_prompt::plan::{FileRule, Plan, PlanFor};
 use foreword_prompt::prompt::{Prompt, TurnPlacement};
@@ -171,7 +171,7 @@ impl Fixture {
             Dynamic::Situation => self.situation.clone().into(),
             Dynamic::MemoryMenu => TurnContent::Menu(Menu {
                 trust,
-                entries: self.entries.clone().into(),
+                entries: MenuLines::new(self.entries.clone(), self.counter.get()).into(),
                 moved: Vec::new(),
                 remaining: None,
                 tools: MemoryTools { search: self.can_read, get: self.can_read },

@@ -157,7 +157,7 @@ impl<'a> Gatherer<'a> {
             .active_skills
             .iter()
             .filter_map(|name| skills.iter().find(|skill| skill.name == **name))
-            .filter(|skill| self.may_show(&skill.path).unwrap_or(false))
+            .filter(|skill| self.may_show_skill(skill))
             .map(|skill| (skill.name.as_str().into(), Arc::clone(&skill.body)))
             .collect();
         generated::active_skills(&active)
@@ -286,8 +286,7 @@ impl<'a> Gatherer<'a> {
             name: skill.name.as_str().into(),
             description: skill.description.as_str().into(),
         };
-        // A skill whose file cannot be located is left out.
-        let may_show = |skill: &&Skill| self.may_show(&skill.path).unwrap_or(false);
+        let may_show = |skill: &&Skill| self.may_show_skill(skill);
         skills_of_user(&self.snapshot.skills().items, own).into_iter().filter(may_show).map(line).collect()
     }
 

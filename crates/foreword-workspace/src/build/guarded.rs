@@ -14,6 +14,7 @@ use super::gather::Gatherer;
 use crate::error::WorkspaceError;
 use crate::path_trust::Access;
 use crate::roots::Root;
+use crate::skills::Skill;
 
 /// The result of a guarded read.
 pub(super) enum GuardedRead {
@@ -81,6 +82,14 @@ impl Gatherer<'_> {
             Err(error) if error.is_missing_file() => Ok(true),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether this user may see `skill`. Its path was resolved when it was read, so this needs no file access. A skill
+    /// whose file cannot be located is left out.
+    pub(super) fn may_show_skill(&self, skill: &Skill) -> bool {
+        let permits = |path: &str| self.required_trust(path).permits(self.trust(), Trust::Public);
+        let Some(real) = skill.real_path.as_deref() else { return false };
+        permits(&skill.path) && (real == skill.path || permits(real))
     }
 
     /// Whether this user may read the file at `path` below `root`, which may be outside the workspace. Inside the

@@ -79,7 +79,8 @@ impl Root {
                         }
                     }
                 } else if has_extension(&name, extension)
-                    && self.kind_of(&join(directory, &path), kind) == Some(EntryKind::File)
+                    && (kind.is_file()
+                        || self.kind_of(&join(directory, &path), kind) == Some(EntryKind::File))
                 {
                     tree.paths.push(path);
                 }

@@ -1,7 +1,7 @@
 //! Validates paths below a root as text, before any file is opened: relative, with forward slashes, no `..`, and not
 //! through a reserved directory.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 
 use crate::error::{AccessReason, FileKind};
 
@@ -15,11 +15,11 @@ pub(crate) fn is_reserved(name: &OsStr) -> bool {
 
 /// The components of a path below a root; none is `.`, `..` or empty.
 #[derive(Debug)]
-pub(super) struct RelativePath(Vec<OsString>);
+pub(super) struct RelativePath<'a>(Vec<&'a OsStr>);
 
-impl RelativePath {
+impl<'a> RelativePath<'a> {
     /// The path of a file.
-    pub(super) fn parse_file(path: &str) -> Result<Self, AccessReason> {
+    pub(super) fn parse_file(path: &'a str) -> Result<Self, AccessReason> {
         let parts = Self::parse_directory(path)?;
         if parts.0.is_empty() || path.ends_with('/') {
             return Err(AccessReason::NotRegular(FileKind::Directory));
@@ -28,7 +28,7 @@ impl RelativePath {
     }
 
     /// The path of a directory; `.` and the empty path mean the root itself.
-    pub(super) fn parse_directory(path: &str) -> Result<Self, AccessReason> {
+    pub(super) fn parse_directory(path: &'a str) -> Result<Self, AccessReason> {
         if path.contains('\0') {
             return Err(AccessReason::NulInPath);
         }
@@ -38,14 +38,14 @@ impl RelativePath {
         if path.contains('\\') || has_drive(path) {
             return Err(AccessReason::ForeignPath);
         }
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-        if parts.contains(&"..") {
+        let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+        if parts.clone().any(|part| part == "..") {
             return Err(AccessReason::StepsOut);
         }
-        Ok(Self(parts.into_iter().map(OsString::from).collect()))
+        Ok(Self(parts.map(OsStr::new).collect()))
     }
 
-    pub(super) fn parts(&self) -> &[OsString] {
+    pub(super) fn parts(&self) -> &[&'a OsStr] {
         &self.0
     }
 }
@@ -60,7 +60,7 @@ mod tests {
 
     fn check(path: &str, expected: Result<&[&str], AccessReason>) {
         let parts = RelativePath::parse_file(path).map(|parts| parts.0);
-        let expected = expected.map(|parts| parts.iter().map(OsString::from).collect::<Vec<_>>());
+        let expected = expected.map(|parts| parts.iter().map(OsStr::new).collect::<Vec<_>>());
         assert_eq!(parts, expected, "{path:?}");
     }
 

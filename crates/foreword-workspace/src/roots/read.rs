@@ -143,9 +143,11 @@ impl Root {
     /// The bytes of `file`, or `None` if it changed during the read.
     pub(super) fn read_handle(&self, file: &mut File, before: &Metadata) -> Result<Option<Vec<u8>>, Fault> {
         let limit = self.limits.bytes;
-        let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0).saturating_add(1));
-        // One byte beyond the limit is enough to detect a file that is too large.
-        let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+        // Only as many bytes as the file had saves a read at its end; a file that has grown has another size afterwards.
+        // Some file systems give no sizes. Then one byte beyond the limit is enough to detect a file that is too large.
+        let most = Some(before.len()).filter(|size| *size > 0).unwrap_or(limit.saturating_add(1));
+        let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0));
+        let read = file.take(most).read_to_end(&mut bytes);
         read.map_err(|error| Fault::Refused(AccessReason::Unreadable(io_message(&error))))?;
         if bytes.len() as u64 > limit {
             return Err(Fault::Refused(AccessReason::TooLarge { size: None, limit }));

@@ -27,12 +27,19 @@ pub(super) enum Fault {
 }
 
 /// Opens the file at `path`; it may be anything except a link.
-pub(super) fn open_file(root: &Dir, path: &RelativePath) -> Result<File, Fault> {
+pub(super) fn open_file(root: &Dir, path: &RelativePath<'_>) -> Result<File, Fault> {
+    if let [name] = path.parts() {
+        refuse_reserved(name)?;
+        // Most files are directly below their root. The walk handles links, and finds the reason for an error.
+        if let Ok(file) = root.open_with(name, &read_options()) {
+            return Ok(file);
+        }
+    }
     open_named(root, path).map(|(file, _)| file)
 }
 
 /// Opens the file at `path`, and returns its resolved path.
-pub(super) fn open_named(root: &Dir, path: &RelativePath) -> Result<(File, Vec<OsString>), Fault> {
+pub(super) fn open_named(root: &Dir, path: &RelativePath<'_>) -> Result<(File, Vec<OsString>), Fault> {
     let mut walk = Walk::new(root, path);
     while let Some(name) = walk.pending.pop() {
         if !walk.pending.is_empty() || name == ".." {
@@ -52,7 +59,7 @@ pub(super) fn open_named(root: &Dir, path: &RelativePath) -> Result<(File, Vec<O
 }
 
 /// Opens the directory at `path`.
-pub(super) fn open_directory(root: &Dir, path: &RelativePath) -> Result<Dir, Fault> {
+pub(super) fn open_directory(root: &Dir, path: &RelativePath<'_>) -> Result<Dir, Fault> {
     let mut walk = Walk::new(root, path);
     while let Some(name) = walk.pending.pop() {
         walk.enter(name)?;
@@ -75,12 +82,12 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(root: &'a Dir, path: &RelativePath) -> Self {
+    fn new(root: &'a Dir, path: &RelativePath<'_>) -> Self {
         Self {
             root,
             below: Vec::new(),
             names: Vec::new(),
-            pending: path.parts().iter().rev().cloned().collect(),
+            pending: path.parts().iter().rev().map(OsString::from).collect(),
             links: 0,
         }
     }

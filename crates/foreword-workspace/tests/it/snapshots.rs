@@ -126,6 +126,25 @@ fn new_memory_file_and_removed_skill_are_detected() {
     assert!(!text(&workspace).contains("oak"));
 }
 
+#[cfg(unix)]
+#[test]
+fn skill_that_links_to_another_file_has_changed() {
+    let skill = "---\nname: oak\ndescription: about oak\n---\nSaw it.\n";
+    let folder = Folder::with(&[("notes/oak.md", skill), ("memory/private/oak.md", skill)]);
+    let link = folder.path().join("skills/oak/SKILL.md");
+    fs::create_dir_all(folder.path().join("skills/oak")).unwrap();
+    std::os::unix::fs::symlink("../../notes/oak.md", &link).unwrap();
+    let workspace = open(&folder);
+    let real_path = || workspace.snapshot().skills().items[0].real_path.clone();
+    assert!(text(&workspace).contains("- oak: about oak"));
+    assert_eq!(real_path().as_deref(), Some("notes/oak.md"));
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("../../memory/private/oak.md", &link).unwrap();
+    assert_eq!(workspace.refresh(), FILES, "the text is the same, but the file may need another trust");
+    let _built = text(&workspace);
+    assert_eq!(real_path().as_deref(), Some("memory/private/oak.md"));
+}
+
 /// Seed 001's S13.7.
 #[test]
 fn toggled_tools_change_the_prompt_without_restart() {
