@@ -102,5 +102,6 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Store(command) => command::store::run(command, &process, output),
         Command::Schema => command::schema::run(output),
         Command::Completions { shell } => command::completions::run(*shell, output),
+        Command::Man(args) => command::man::run(args, output),
     }
 }
