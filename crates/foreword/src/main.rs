@@ -7,6 +7,7 @@ mod command;
 mod failure;
 mod logging;
 mod mcp_servers;
+mod migration_notice;
 mod models;
 mod name_hints;
 mod occasion;

@@ -68,5 +68,6 @@ mod tokens;
 mod turns;
 #[cfg(test)]
 mod upgrade;
+mod upgrade_backup;
 #[cfg(test)]
 mod workflow_runs;
