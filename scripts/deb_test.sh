@@ -17,8 +17,11 @@ files() {
         -o -path /var/cache \) -prune -o ! -path /var/log/dpkg.log ! -name '*-' ! -name '.pwd.lock' -print | sort
 }
 
+# As in the unit.
+user=(setpriv --reuid foreword --regid foreword --init-groups env -i PATH=/usr/bin:/bin HOME=$home FOREWORD_WORKSPACE=$home)
+
 as_foreword() {
-    runuser -u foreword -- env -i PATH=/usr/bin:/bin HOME=$home FOREWORD_WORKSPACE=$home foreword "$@"
+    "${user[@]}" foreword "$@"
 }
 
 is_ready() {
@@ -49,13 +52,13 @@ grep -q tomatoes $home/MEMORY.md || fail "the upgrade changed the workspace"
 
 echo "use"
 as_foreword build | grep -q . || fail "build prints nothing"
-as_foreword serve --listen "127.0.0.1:$port" >/tmp/serve.log 2>&1 &
+# Not through the function, which would be a process of its own. setpriv and env replace themselves.
+"${user[@]}" foreword serve --listen "127.0.0.1:$port" >/tmp/serve.log 2>&1 &
 for _ in $(seq 150); do
     if is_ready 2>/dev/null; then ready=yes; break; fi
     sleep 0.1
 done
 [[ ${ready:-} == yes ]] || { cat /tmp/serve.log; fail "serve is not ready"; }
-# runuser passes the signal on.
 kill -TERM $!
 code=0
 wait $! || code=$?
