@@ -18,7 +18,7 @@ files() {
 }
 
 # As in the unit.
-user=(setpriv --reuid foreword --regid foreword --init-groups env -i PATH=/usr/bin:/bin HOME=$home FOREWORD_WORKSPACE=$home)
+user=(setpriv --reuid foreword --regid foreword --init-groups env -i PATH=/usr/bin:/bin HOME="$home" FOREWORD_WORKSPACE="$home")
 
 as_foreword() {
     "${user[@]}" foreword "$@"

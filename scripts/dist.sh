@@ -163,9 +163,9 @@ make_deb() {
     (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
     local size
     size=$(find "$root/usr" "$root/etc" -type f -printf '%s\n' | awk '{ sum += int(($1 + 1023) / 1024) } END { print sum }')
-    # passwd has useradd, util-linux has runuser.
+    # passwd has useradd.
     sed -e "s/@VERSION@/$version/; s/@ARCHITECTURE@/$debian/; s/@INSTALLED_SIZE@/$size/" \
-        -e "s/@DEPENDS@/libc6 (>= $glibc), libgcc-s1, passwd, util-linux/" packaging/debian/control.in >"$root/DEBIAN/control"
+        -e "s/@DEPENDS@/libc6 (>= $glibc), libgcc-s1, passwd/" packaging/debian/control.in >"$root/DEBIAN/control"
     dpkg-deb --root-owner-group "-z$FOREWORD_COMPRESSION_LEVEL" "-Z$compression" --build "$root" \
         "$packages/foreword_${version}_$debian.deb" >&2
     printf '%s\n' "$packages/foreword_${version}_$debian.deb"
