@@ -24,7 +24,9 @@ pub(crate) fn print(store: &Store) {
         format!("migrated the database `{place}` from schema version {} to {}", migrated.from, migrated.to);
     let backup = match &migrated.backup {
         Some(backup) => format!("its backup is `{}`", backup.display()),
-        None => "Foreword makes no backup of a Postgres database: before an upgrade, use `pg_dump`".to_owned(),
+        None => {
+            "Foreword makes no backup of a Postgres database: before an upgrade, use `pg_dump`".to_owned()
+        }
     };
     Output::new(false).print_stderr(&format!("{what}; {backup}"));
 }

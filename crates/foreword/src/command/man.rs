@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ManArgs, output: &Output) -> Result<ExitCode, Failure> 
 
 fn print(output: &Output) -> Result<(), Failure> {
     let mut page = Vec::new();
-    let rendered = Man::new(Cli::command()).render(&mut page);
+    let rendered = Man::new(command()).render(&mut page);
     rendered
         .map_err(|error| Failure::failed(format!("can't render the page: {error}"), "report this bug"))?;
     output.print_exact(&String::from_utf8_lossy(&page))
@@ -31,10 +31,8 @@ fn print(output: &Output) -> Result<(), Failure> {
 fn write_all(directory: &Path, output: &Output) -> Result<(), Failure> {
     let pages = std::fs::create_dir_all(directory)
         .and_then(|()| {
-            let mut command = Cli::command().disable_help_subcommand(true);
-            command.build();
             let mut pages = Vec::new();
-            write(&command, directory, &mut pages).map(|()| pages)
+            write(&command(), directory, &mut pages).map(|()| pages)
         })
         .map_err(|error| Failure::io("write", directory, &error))?;
     if output.wants_json() {
@@ -42,6 +40,13 @@ fn write_all(directory: &Path, output: &Output) -> Result<(), Failure> {
     }
     let count = u64::try_from(pages.len()).unwrap_or(u64::MAX);
     output.print(&format!("{} in {}", counted(count, "page"), directory.display()))
+}
+
+/// Without `help`, which has no page.
+fn command() -> clap::Command {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    command
 }
 
 /// Writes the page of a command and of its subcommands, and adds their file names to `pages`.
