@@ -231,7 +231,7 @@ impl StoreError {
             Self::Taken { .. } => "discard the result: another turn has consumed it",
             Self::Exists { .. } => "choose another file, or allow replacing it",
             Self::NoBackup { .. } => {
-                "make room next to the database, or make its folder writable, and retry: nothing was changed"
+                "make room next to the database, move old backups away, and retry: nothing was changed"
             }
             Self::NotEmpty { .. } => "restore into a new database: set `store.url` to one",
             Self::ZeroByte => "remove the zero bytes",
