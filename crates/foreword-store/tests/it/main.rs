@@ -68,6 +68,7 @@ mod tokens;
 mod turns;
 #[cfg(test)]
 mod upgrade;
+#[cfg(test)]
 mod upgrade_backup;
 #[cfg(test)]
 mod workflow_runs;
