@@ -5,10 +5,10 @@ SECONDS ?= 5
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test browser-tests pictures kill-tests fuzz bench gateways clean-fuzz
+.PHONY: help demo page test browser-tests pictures dist package-tests kill-tests fuzz bench gateways clean-fuzz
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Build foreword, write a demo workspace into a temporary folder and explain its prompt
 	@./scripts/demo.sh
@@ -24,6 +24,12 @@ browser-tests: ## Test the web page in a real browser, and take screenshots of i
 
 pictures: ## Take the screenshots in docs/pictures from the demo
 	@FOREWORD_PICTURES="$(CURDIR)/docs/pictures" ./scripts/browser-tests.sh tests/pictures.spec.ts
+
+dist: ## Build all packages of this platform into target/packages: archive, .deb, wheel, npm, container folder
+	@./scripts/dist.sh
+
+package-tests: ## Install every package in a clean place, use it there and remove it
+	@./scripts/package-tests.sh
 
 kill-tests: ## Kill a writing process 100 times on SQLite and 25 times on Postgres, and count lost writes
 	@./scripts/kill-tests.sh

@@ -154,6 +154,14 @@ pub enum StoreError {
         /// Its path.
         place: String,
     },
+    /// The backup before a migration can't be written, so the database was not migrated.
+    #[error("can't back up the database `{place}` before its migration: {reason}")]
+    NoBackup {
+        /// The database's path.
+        place: String,
+        /// The cause.
+        reason: String,
+    },
     /// The store must be empty but is not.
     #[error("the database `{place}` is not empty: there are rows in `{table}`")]
     NotEmpty {
@@ -222,6 +230,9 @@ impl StoreError {
             }
             Self::Taken { .. } => "discard the result: another turn has consumed it",
             Self::Exists { .. } => "choose another file, or allow replacing it",
+            Self::NoBackup { .. } => {
+                "make room next to the database, move old backups away, and retry: nothing was changed"
+            }
             Self::NotEmpty { .. } => "restore into a new database: set `store.url` to one",
             Self::ZeroByte => "remove the zero bytes",
             Self::Unreadable { .. } => "see `foreword store check`",

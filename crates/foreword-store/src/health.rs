@@ -60,9 +60,10 @@ impl StoreFault {
         Some(match error {
             StoreError::Full { .. } => Self::Full,
             StoreError::ReadOnly { .. } => Self::ReadOnly,
-            StoreError::Unreachable { .. } | StoreError::Foreign { .. } | StoreError::NewerSchema { .. } => {
-                Self::Unreachable
-            }
+            StoreError::Unreachable { .. }
+            | StoreError::Foreign { .. }
+            | StoreError::NewerSchema { .. }
+            | StoreError::NoBackup { .. } => Self::Unreachable,
             StoreError::Disconnected { .. } | StoreError::Uncertain { .. } => Self::Disconnected,
             StoreError::Locked { .. } => Self::Locked,
             StoreError::Corrupt { .. } => Self::Corrupt,

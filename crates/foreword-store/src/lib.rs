@@ -45,6 +45,7 @@ pub mod location;
 pub mod mailboxes;
 pub mod messages;
 pub mod metrics;
+pub mod migrated;
 pub mod nodes;
 pub mod observations;
 pub mod progress;

@@ -13,12 +13,14 @@ use crate::engine::{Operation, job};
 use crate::error::StoreError;
 use crate::health::Health;
 use crate::location::{Kind, Location};
+use crate::migrated::Migrated;
 
 /// A handle to the database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Store {
     engine: Engine,
     location: Location,
+    migrated: Option<Arc<Migrated>>,
     health: Arc<Health>,
     /// Limits searches in messages to one at a time.
     searching: Arc<Semaphore>,
@@ -32,17 +34,25 @@ pub(crate) enum Engine {
 
 impl Store {
     /// Opens the database at `location`, creates the file if missing, and migrates the tables. `now` is recorded with
-    /// the migrations.
+    /// the migrations. A SQLite file with tables of an older Foreword is copied first: see [`Store::migrated`].
     ///
     /// # Errors
-    /// If the database can't be reached, belongs to another program, is damaged, or was migrated by a newer Foreword.
+    /// If the database can't be reached, belongs to another program, is damaged, was migrated by a newer Foreword, or
+    /// can't be backed up before a migration.
     pub async fn open(location: &Location, now: Timestamp) -> Result<Self, StoreError> {
-        let engine = match location.kind() {
-            Kind::File(path) => Engine::Sqlite(Sqlite::open(path, now).await?),
-            Kind::Postgres(url) => Engine::Postgres(Postgres::open(url, location.to_string(), now).await?),
+        let (engine, migrated) = match location.kind() {
+            Kind::File(path) => {
+                let (sqlite, migrated) = Sqlite::open(path, now).await?;
+                (Engine::Sqlite(sqlite), migrated)
+            }
+            Kind::Postgres(url) => {
+                let (postgres, migrated) = Postgres::open(url, location.to_string(), now).await?;
+                (Engine::Postgres(postgres), migrated)
+            }
         };
+        let (location, migrated) = (location.clone(), migrated.map(Arc::new));
         let searching = Arc::new(Semaphore::new(1));
-        Ok(Self { engine, location: location.clone(), health: Arc::default(), searching })
+        Ok(Self { engine, location, migrated, health: Arc::default(), searching })
     }
 
     /// Opens the database if it exists. Does not create a missing file.
@@ -60,6 +70,12 @@ impl Store {
     #[must_use]
     pub fn location(&self) -> &Location {
         &self.location
+    }
+
+    /// The migration that opening it has made; `None` if its tables were up to date or new.
+    #[must_use]
+    pub fn migrated(&self) -> Option<&Migrated> {
+        self.migrated.as_deref()
     }
 
     /// Whether several nodes may share it.

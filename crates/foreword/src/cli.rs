@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod conversations;
 pub(crate) mod inbox;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod observe;
@@ -24,6 +25,7 @@ use foreword_prompt::layer::Dialect;
 use agents::AgentsArgs;
 use conversations::ConversationsCommand;
 use inbox::{InboxCommand, OutboxCommand};
+use man::ManArgs;
 use mcp::McpArgs;
 use memory::{MemoryCommand, PrincipalArgs};
 use observe::{CacheArgs, CostArgs, LogsArgs, TraceArgs};
@@ -204,6 +206,9 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+    /// Print the manual page, or write the pages of all commands to a directory
+    #[command(after_help = man::AFTER_HELP)]
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod command;
 mod failure;
 mod logging;
 mod mcp_servers;
+mod migration_notice;
 mod models;
 mod name_hints;
 mod occasion;
@@ -102,5 +103,6 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Store(command) => command::store::run(command, &process, output),
         Command::Schema => command::schema::run(output),
         Command::Completions { shell } => command::completions::run(*shell, output),
+        Command::Man(args) => command::man::run(args, output),
     }
 }

@@ -30,6 +30,7 @@ use tokio::task::AbortHandle;
 use crate::failure::Failure;
 use crate::logging::{Logging, LoggingParts, StdoutLog};
 use crate::mcp_servers::{self, McpStartup};
+use crate::migration_notice;
 use crate::models::Registry;
 use crate::process_context::ProcessContext;
 use crate::store_watch;
@@ -84,6 +85,7 @@ impl RunningAgent {
         let location = location(&workspace, process)?;
         let clock_and_rng: Arc<dyn ClockAndRng> = Arc::new(Machine);
         let store = runtime.block_on(Store::open(&location, clock_and_rng.timestamp()))?;
+        migration_notice::print(&store);
         // A directory that can't be written needs no record: its store is elsewhere.
         let _ = workspace.record_configured();
         let config = Arc::clone(&workspace.snapshot().config);
@@ -103,6 +105,9 @@ impl RunningAgent {
             telemetry: &telemetry,
             clock_and_rng: Arc::clone(&clock_and_rng),
         })?);
+        if let Some(event) = migration_notice::event(&store, clock_and_rng.timestamp()) {
+            logging.recorder.record(event);
+        }
         runtime.block_on(async { telemetry.start(&logging, &events, &store) });
         let log = logging.recorder.clone();
         let log = Arc::new(move |event| log.record(event));

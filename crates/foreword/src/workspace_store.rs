@@ -19,6 +19,7 @@ use foreword_workspace::workspace::Workspace;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::Failure;
+use crate::migration_notice;
 use crate::output::Output;
 use crate::process_context::{ProcessContext, STORE_URL_VARIABLE};
 
@@ -35,6 +36,7 @@ impl WorkspaceStore {
         process.require_workspace()?;
         let (location, runtime) = (location(workspace, process)?, runtime()?);
         let store = runtime.block_on(Store::open(&location, now(process)))?;
+        runtime.block_on(migration_notice::report(&store, now(process)));
         // A directory that can't be written needs no record: its store is elsewhere.
         let _ = workspace.record_configured();
         Ok(Self { store, runtime })
@@ -53,6 +55,9 @@ impl WorkspaceStore {
         }
         let runtime = runtime()?;
         let store = runtime.block_on(Store::open_existing(&location, now(process)))?;
+        if let Some(store) = &store {
+            runtime.block_on(migration_notice::report(store, now(process)));
+        }
         Ok(store.map(|store| Self { store, runtime }))
     }
 

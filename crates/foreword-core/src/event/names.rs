@@ -244,6 +244,8 @@ open_string_enum! {
         StoreFailed = "store_failed",
         /// The database is writable again.
         StoreRecovered = "store_recovered",
+        /// The tables of an older Foreword were migrated; the metadata has the backup.
+        StoreMigrated = "store_migrated",
         /// Events were dropped; the metadata has the number.
         EventsLost = "events_lost",
     }
@@ -307,6 +309,7 @@ impl EventType {
             | Self::WsDisconnect
             | Self::StoreFailed
             | Self::StoreRecovered
+            | Self::StoreMigrated
             | Self::EventsLost
             | Self::Other(_) => Category::Gateway,
         }

@@ -1,6 +1,7 @@
 //! Online backup of the whole store, and restore into an empty store. A backup is a SQLite file for both engines, so
 //! it is also the way to migrate from one engine to the other.
 
+pub(crate) mod before_migration;
 mod copy;
 mod partial;
 mod restore;

@@ -11,8 +11,9 @@ use super::partial::Partial;
 use super::{Listener, vacuum, verify};
 use crate::changes::StoreChange;
 use crate::engine::migrations;
-use crate::engine::sqlite::connection::{connect, existing_version, migrate};
+use crate::engine::sqlite::connection::{connect, existing_version};
 use crate::engine::sqlite::file::DatabaseFile;
+use crate::engine::sqlite::migrate::{BackupBefore, migrate};
 use crate::engine::sqlite::poll_once::poll_once;
 use crate::engine::sqlite::session::Session;
 use crate::engine::{Access, Operation, Row, Transaction};
@@ -49,7 +50,7 @@ impl Source {
         let place = Arc::new(DatabaseFile::new(copy.path()));
         let mut connection = connect(&place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // The time does not matter, since the copy is deleted.
-        migrate(&mut connection, &place, Timestamp::from_micros(0))?;
+        migrate(&mut connection, &place, Timestamp::from_micros(0), BackupBefore::Skip)?;
         Ok(Self { place, version, _copy: Some(copy) })
     }
 }

@@ -36,18 +36,23 @@ pub(super) fn backup(path: &Path, copied: Option<&[u64]>) -> Result<u64, StoreEr
     Ok(total)
 }
 
-/// Fails unless SQLite's integrity check passes.
+/// Fails unless SQLite's integrity check passes and no reference dangles.
 pub(super) fn sound(connection: &Connection, place: &DatabaseFile) -> Result<(), StoreError> {
     let dangling =
         "SELECT \"table\" || ' refers to missing rows of ' || parent FROM pragma_foreign_key_check LIMIT 1";
-    for question in ["PRAGMA integrity_check(1)", dangling] {
-        let answer = connection.query_row(question, [], |row| row.get::<_, String>(0)).optional();
-        match answer.map_err(|error| place.error(&error))? {
-            Some(reason) if reason != "ok" => {
-                return Err(StoreError::Corrupt { place: place.name(), reason });
-            }
-            _ => {}
-        }
+    intact(connection, place)?;
+    answers_ok(connection, dangling, place)
+}
+
+/// Fails unless SQLite's integrity check passes.
+pub(super) fn intact(connection: &Connection, place: &DatabaseFile) -> Result<(), StoreError> {
+    answers_ok(connection, "PRAGMA integrity_check(1)", place)
+}
+
+fn answers_ok(connection: &Connection, question: &str, place: &DatabaseFile) -> Result<(), StoreError> {
+    let answer = connection.query_row(question, [], |row| row.get::<_, String>(0)).optional();
+    match answer.map_err(|error| place.error(&error))? {
+        Some(reason) if reason != "ok" => Err(StoreError::Corrupt { place: place.name(), reason }),
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -20,7 +20,7 @@ use crate::faults::SmallDisk;
 use crate::sqlite::{open, template, texts};
 
 /// Every row of every table of a SQLite file, except the record of migrations.
-fn dump(path: &Path) -> BTreeMap<String, Vec<Vec<Value>>> {
+pub(crate) fn dump(path: &Path) -> BTreeMap<String, Vec<Vec<Value>>> {
     let connection = Connection::open(path).unwrap();
     let mut dump = BTreeMap::new();
     for table in tables(&connection) {

@@ -69,4 +69,6 @@ mod turns;
 #[cfg(test)]
 mod upgrade;
 #[cfg(test)]
+mod upgrade_backup;
+#[cfg(test)]
 mod workflow_runs;

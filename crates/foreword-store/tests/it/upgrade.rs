@@ -2,6 +2,7 @@
 
 use foreword_core::id::InboxId;
 use foreword_store::location::Location;
+use foreword_store::migrated::Migrated;
 use foreword_store::store::Store;
 use rusqlite::Connection;
 
@@ -78,6 +79,9 @@ async fn first_postgres_version_is_migrated_with_its_data() {
     }
     administer(&database, ROWS).await;
     let location = Location::parse(&database, std::path::Path::new("/")).unwrap();
+    let store = Store::open(&location, now()).await.unwrap();
+    assert_eq!(store.migrated(), Some(&Migrated { from: 1, to: 6, backup: None }));
+    store.close().await.unwrap();
     everything_is_still_there(&location).await;
     drop_database(&server, &database).await;
 }

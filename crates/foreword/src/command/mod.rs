@@ -15,6 +15,7 @@ pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod layers;
 pub(crate) mod logs;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod outbox;

@@ -302,6 +302,23 @@ fn completions_know_every_command() {
 }
 
 #[test]
+fn manual_has_a_page_per_command() {
+    let home = Home::new();
+    let page = home.succeed(&["man"]);
+    assert!(page.starts_with(".ie") && page.contains(".SH SYNOPSIS"), "{page}");
+    let directory = home.outside().join("share/man/man1");
+    let said = home.succeed(&["man", directory.to_str().unwrap()]);
+    let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
+    assert_eq!(read("foreword.1"), page);
+    for name in ["foreword-build.1", "foreword-store-backup.1", "foreword-man.1"] {
+        assert!(read(name).contains(".SH OPTIONS"), "{name}");
+    }
+    assert!(!directory.join("foreword-help.1").exists());
+    let files = std::fs::read_dir(&directory).unwrap().count();
+    assert!(files > 40 && said.starts_with(&format!("{files} pages in ")), "{files}: {said}");
+}
+
+#[test]
 fn closed_pipe_is_not_a_failure() {
     let home = Home::made_for("gateway");
     for args in [&["build"][..], &["explain"], &["schema"], &["build", "--format", "json"]] {

@@ -109,6 +109,8 @@ mod trust_attacks;
 #[cfg(test)]
 mod trust_visibility;
 #[cfg(test)]
+mod upgrade;
+#[cfg(test)]
 mod vm_rules;
 #[cfg(test)]
 mod workflows;

@@ -6,6 +6,10 @@
 //! nothing and sends nothing twice.
 
 mod batch;
+#[cfg(unix)]
+mod command;
+#[cfg(not(unix))]
+#[path = "no_command.rs"]
 mod command;
 mod context;
 mod finish;

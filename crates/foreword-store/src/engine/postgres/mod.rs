@@ -21,6 +21,7 @@ use tokio::sync::{RwLock, broadcast};
 use super::job::Job;
 use crate::changes::StoreChange;
 use crate::error::StoreError;
+use crate::migrated::Migrated;
 pub(crate) use address::Address;
 use listen::Listener;
 use pool::ConnectionPool;
@@ -39,12 +40,16 @@ struct Inner {
 
 impl Postgres {
     /// Connects to the database at `url`, checks the server, migrates the tables, and starts listening.
-    pub(crate) async fn open(url: &str, place: String, now: Timestamp) -> Result<Self, StoreError> {
+    pub(crate) async fn open(
+        url: &str,
+        place: String,
+        now: Timestamp,
+    ) -> Result<(Self, Option<Migrated>), StoreError> {
         let address = Address::parse(url, &place)?;
         let connections = Arc::new(ConnectionPool::new(address, place)?);
-        schema::prepare(&connections, now).await?;
+        let migrated = schema::prepare(&connections, now).await?;
         let listener = Listener::start(&connections).await?;
-        Ok(Self(Arc::new(Inner { connections, listener, under_way: Arc::default() })))
+        Ok((Self(Arc::new(Inner { connections, listener, under_way: Arc::default() })), migrated))
     }
 
     pub(crate) fn changes(&self) -> broadcast::Receiver<StoreChange> {

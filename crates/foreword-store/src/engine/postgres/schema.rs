@@ -12,6 +12,7 @@ use super::run;
 use super::session::{CommitFailure, Session};
 use crate::engine::{Access, Operation, Transaction, job, migrations};
 use crate::error::StoreError;
+use crate::migrated::Migrated;
 
 /// PostgreSQL 13, in the format of `server_version_num`.
 const MIN_SERVER_VERSION: u32 = 130_000;
@@ -20,13 +21,16 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long to wait for a server that is starting up.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Checks the server and migrates the tables.
-pub(super) async fn prepare(connections: &ConnectionPool, now: Timestamp) -> Result<(), StoreError> {
+/// Checks the server and migrates the tables. Returns what was done to tables of an older Foreword.
+pub(super) async fn prepare(
+    connections: &ConnectionPool,
+    now: Timestamp,
+) -> Result<Option<Migrated>, StoreError> {
     let deadline = Instant::now() + STARTUP_TIMEOUT;
-    loop {
+    let migrated = loop {
         let place = connections.place();
         match up_to_date(connections, now).await {
-            Ok(()) => break,
+            Ok(migrated) => break migrated,
             Err(Failure::Final(error) | Failure::Conflict(error)) => return Err(error),
             // The next attempt sees whether the migration was committed.
             Err(Failure::Lost(_)) if Instant::now() < deadline => sleep(Duration::from_millis(200)).await,
@@ -34,32 +38,36 @@ pub(super) async fn prepare(connections: &ConnectionPool, now: Timestamp) -> Res
                 return Err(StoreError::Unreachable { place: place.to_string(), reason });
             }
         }
-    }
+    };
     // Old marks are harmless, and a read-only server keeps them.
     let (mut sweep, _) = job::submitted(Sweep);
     let _ = run::run(connections, sweep.as_mut()).await;
-    Ok(())
+    Ok(migrated)
 }
 
-async fn up_to_date(connections: &ConnectionPool, now: Timestamp) -> Result<(), Failure> {
+async fn up_to_date(connections: &ConnectionPool, now: Timestamp) -> Result<Option<Migrated>, Failure> {
     let mut session = Session::begin(connections, Access::Read, None).await?;
     let complete = is_up_to_date(&mut session, connections.place()).await;
     let complete = complete.map_err(|error| session.failure().unwrap_or(Failure::Final(error)))?;
     session.end_read().await;
     if complete {
-        return Ok(());
+        return Ok(None);
     }
     let mut session = Session::begin(connections, Access::Write, None).await?;
-    let migrated = migrate(&mut session, connections.place(), now).await;
-    if let Err(error) = migrated {
-        let failure = session.failure().unwrap_or(Failure::Final(error));
-        session.roll_back().await;
-        return Err(failure);
-    }
+    let found = match migrate(&mut session, connections.place(), now).await {
+        Ok(found) => found,
+        Err(error) => {
+            let failure = session.failure().unwrap_or(Failure::Final(error));
+            session.roll_back().await;
+            return Err(failure);
+        }
+    };
     session.commit().await.map_err(|unended| match unended {
         CommitFailure::Failed(failure) => failure,
         CommitFailure::InDoubt(reason, _) => Failure::Lost(reason),
-    })
+    })?;
+    let to = migrations::latest_version();
+    Ok((1..to).contains(&found).then_some(Migrated { from: found, to, backup: None }))
 }
 
 /// The server's version and encoding, and the number of columns of our tables.
@@ -101,7 +109,8 @@ fn usable(version: u32, encoding: &str, place: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn migrate(session: &mut Session, place: &str, now: Timestamp) -> Result<(), StoreError> {
+/// Returns the version found.
+async fn migrate(session: &mut Session, place: &str, now: Timestamp) -> Result<u32, StoreError> {
     session.take_time(MIGRATION_TIMEOUT).await?;
     session.lock("migrations").await?;
     session.script(commit_outcome::TABLE).await?;
@@ -115,7 +124,7 @@ async fn migrate(session: &mut Session, place: &str, now: Timestamp) -> Result<(
         }
         session.execute(migrations::RECORD, &migrations::applied(migration, now)).await?;
     }
-    Ok(())
+    Ok(found)
 }
 
 struct Sweep;

@@ -1,4 +1,4 @@
-//! Opens the file: sets permissions, checks that it is a Foreword database, applies pragmas, migrates the tables.
+//! Opens the file: sets permissions, checks that it is a Foreword database, applies pragmas.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use foreword_core::timestamp::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -18,7 +17,7 @@ use crate::error::StoreError;
 /// SQLite's application id of our files: "Fwrd".
 pub(crate) const APPLICATION_ID: i32 = 0x4677_7264;
 /// How long to wait for another process that is writing.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause between two attempts where SQLite's busy timeout does not apply.
 const BUSY_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 /// Prepared statements cached per connection.
@@ -115,46 +114,6 @@ pub(crate) fn existing_version(
             Err(StoreError::Foreign { place: place.name(), reason })
         }
     }
-}
-
-/// Migrates the tables. If two processes do so at once, the second waits and finds nothing to do.
-pub(crate) fn migrate(
-    connection: &mut Connection,
-    place: &Arc<DatabaseFile>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    // An up-to-date database needs no write lock.
-    if let Some(found) = existing_version(connection, place)?
-        && migrations::missing(found, &place.name())?.is_empty()
-    {
-        return Ok(());
-    }
-    let failed = |error: rusqlite::Error| place.error(&error);
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
-    let result = migrate_within(connection, place, now);
-    let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    let ended = connection.execute_batch(end).map_err(failed);
-    result.and(ended)
-}
-
-fn migrate_within(
-    connection: &mut Connection,
-    place: &Arc<DatabaseFile>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let failed = |error: rusqlite::Error| place.error(&error);
-    let found = existing_version(connection, place)?;
-    if found.is_none() {
-        connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
-        connection.execute_batch(migrations::TABLE_OF_VERSIONS).map_err(failed)?;
-    }
-    for migration in migrations::missing(found.unwrap_or(0), &place.name())? {
-        for part in migration.sqlite {
-            connection.execute_batch(part).map_err(failed)?;
-        }
-        connection.execute(migrations::RECORD, migrations::applied(migration, now)).map_err(failed)?;
-    }
-    Ok(())
 }
 
 /// Creates the newest tables in an empty database. Leaves all of them empty, including the one of versions.

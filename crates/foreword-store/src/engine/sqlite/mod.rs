@@ -4,6 +4,7 @@
 pub(crate) mod background;
 pub(crate) mod connection;
 pub(crate) mod file;
+pub(crate) mod migrate;
 pub(crate) mod node_locks;
 pub(crate) mod poll_once;
 mod readers;
@@ -24,7 +25,9 @@ use super::Access;
 use super::job::Job;
 use crate::changes::StoreChange;
 use crate::error::StoreError;
+use crate::migrated::Migrated;
 use file::DatabaseFile;
+use migrate::BackupBefore;
 use readers::Readers;
 use writer::Writer;
 
@@ -44,17 +47,17 @@ struct Inner {
 }
 
 impl Sqlite {
-    /// Opens the file at `path`, creates it if missing, and migrates its tables.
-    pub(crate) async fn open(path: &Path, now: Timestamp) -> Result<Self, StoreError> {
+    /// Opens the file at `path`, creates it if missing, and migrates its tables, after a backup if it had any.
+    pub(crate) async fn open(path: &Path, now: Timestamp) -> Result<(Self, Option<Migrated>), StoreError> {
         let place = Arc::new(DatabaseFile::new(path));
         let inside = Arc::clone(&place);
         let open = move || {
             let mut connection = connection::create(&inside)?;
-            connection::migrate(&mut connection, &inside, now)?;
+            let migrated = migrate::migrate(&mut connection, &inside, now, BackupBefore::Write)?;
             let (changes, _) = broadcast::channel(CHANGES_CAPACITY);
             let writer = Writer::start(connection, &inside, changes.clone())?;
             let readers = Readers::start(&inside)?;
-            Ok(Self(Arc::new(Inner { place: inside, writer, readers, changes })))
+            Ok((Self(Arc::new(Inner { place: inside, writer, readers, changes })), migrated))
         };
         background::run("foreword-open", &place, open).await
     }
