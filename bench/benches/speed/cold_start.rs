@@ -1,13 +1,13 @@
 //! Times a whole `foreword build` process next to `cat` of the same files, and measures its peak memory. Builds the
 //! program, or uses `FOREWORD_BIN`.
 
-use std::error::Error;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::Outcome;
+use crate::program::program;
 use crate::sample::{Sample, Scale};
 use crate::table::Table;
 use crate::timing::{Comparison, median};
@@ -79,19 +79,4 @@ fn peak_kilobytes(mut command: Command) -> io::Result<f64> {
 #[cfg(not(target_os = "linux"))]
 fn peak_kilobytes(_: Command) -> io::Result<f64> {
     Err(io::Error::other("only Linux tells"))
-}
-
-pub(crate) fn program() -> Result<PathBuf, Box<dyn Error>> {
-    if let Some(given) = std::env::var_os("FOREWORD_BIN") {
-        return Ok(given.into());
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "--package", "foreword"]).status()?;
-    if !built.success() {
-        return Err("`cargo build --release --package foreword` failed".into());
-    }
-    // This program is in `release/deps`, the built one a level above.
-    let own = std::env::current_exe()?;
-    let folder = own.parent().and_then(Path::parent).ok_or("no folder above this program")?;
-    Ok(folder.join("foreword"))
 }

@@ -8,7 +8,8 @@ use foreword_workspace::request::Request;
 use foreword_workspace::workspace::Workspace;
 
 use crate::Outcome;
-use crate::sample::{Sample, Scale, request};
+use crate::sample::{Sample, Scale};
+use crate::sample_workspace::{open, request};
 use crate::table::{Table, readable};
 use crate::timing::{compare, median};
 use crate::warm_build::{clock_moved, copy};
@@ -22,7 +23,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     for factor in [1, 10, 100] {
         let scale = Scale::BASE.times(factor);
         let sample = Sample::write(scale)?;
-        let workspace = sample.open()?;
+        let workspace = open(&sample)?;
         let started = Instant::now();
         let built = workspace.build(&request(0)?)?;
         let first = started.elapsed();

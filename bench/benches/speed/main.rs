@@ -4,32 +4,27 @@
 //! `cargo bench -p foreword-bench` runs everything; arguments after `--` select sections by name.
 
 mod cold_start;
-mod gateway;
 mod growth;
 mod jinja_render;
 mod life;
 mod memory;
 mod observability;
-mod sample;
+mod sample_workspace;
 mod simulated_turns;
 mod storage;
-mod table;
-mod timing;
 mod token_counting;
 mod turns;
 mod warm_build;
 
-use std::error::Error;
 use std::process::ExitCode;
 
+use foreword_bench_http::{Found, Outcome, gateway, program, sample, table, timing};
 use table::Table;
 
 /// The allocator of the shipped program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-type Found<T> = Result<T, Box<dyn Error>>;
-type Outcome = Found<()>;
 type Section = (&'static str, fn(&mut Table) -> Outcome);
 
 const SECTIONS: [Section; 16] = [
@@ -54,14 +49,6 @@ const SECTIONS: [Section; 16] = [
 fn main() -> ExitCode {
     // Cargo adds its own arguments, such as `--bench`.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    if let [word, port, upstream] = &wanted[..]
-        && word == gateway::floor::WORD
-    {
-        return match gateway::floor::be(port, upstream) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        };
-    }
     let mut table = Table::default();
     for (name, measure) in SECTIONS {
         if !wanted.is_empty() && !wanted.iter().any(|word| word == name) {

@@ -11,7 +11,8 @@ use foreword_workspace::request::Request;
 use foreword_workspace::workspace::Workspace;
 
 use crate::Outcome;
-use crate::sample::{FILES, Sample, Scale, request};
+use crate::sample::{FILES, Sample, Scale};
+use crate::sample_workspace::{open, request};
 use crate::table::Table;
 use crate::timing::{Comparison, compare};
 
@@ -25,7 +26,7 @@ const HISTORY_STEP: usize = 150;
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
     let sample = Sample::write(Scale::BASE)?;
-    let workspace = sample.open()?;
+    let workspace = open(&sample)?;
     let first = workspace.build(&request(0)?)?;
     describe(table, &first.prompt);
     drop(sample);

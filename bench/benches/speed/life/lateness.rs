@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::fixture::Life;
 use super::schedules::{SCHEDULES, sample};
 use crate::Outcome;
+use crate::sample_workspace::open;
 use crate::storage::database::{Database, Engine};
 use crate::storage::spread::Spread;
 use crate::table::Table;
@@ -86,7 +87,7 @@ async fn all_at_once(table: &mut Table, engine: &Engine, count: usize, line: &st
     let sample = sample(0, (0..count).map(|_| line.to_owned()))?;
     let database = Database::create(engine).await?;
     let clock = Arc::new(Ahead(AtomicI64::new(0)));
-    let life = Life::begin(sample.open()?, database.open().await?, Arc::clone(&clock) as _).await?;
+    let life = Life::begin(open(&sample)?, database.open().await?, Arc::clone(&clock) as _).await?;
     let (mut ours, mut theirs) = (Late::default(), Vec::new());
     for number in 0..=ROUNDS {
         let late = round(&life, &clock, count).await?;

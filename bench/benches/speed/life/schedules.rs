@@ -17,6 +17,7 @@ use super::fixture::Life;
 use super::lateness;
 use crate::Outcome;
 use crate::sample::{Sample, Scale};
+use crate::sample_workspace::open;
 use crate::storage::database::{Database, Engine};
 use crate::storage::on_each_engine;
 use crate::table::Table;
@@ -91,7 +92,7 @@ async fn idle(engine: &Engine, schedules: usize, memories: usize) -> Found<(Dura
     let line = |minute| format!("{{ cron: '{} {} * * *', heartbeat: true }}", minute % 60, minute / 60);
     let sample = sample(memories, minutes().take(schedules).map(line))?;
     let database = Database::create(engine).await?;
-    let life = Life::begin(sample.open()?, database.open().await?, Arc::new(Machine)).await?;
+    let life = Life::begin(open(&sample)?, database.open().await?, Arc::new(Machine)).await?;
     life.agent.recover().await?;
     let scheduler = Scheduler::start(&life.agent);
     let answering = InboxWorker::start(&life.agent);

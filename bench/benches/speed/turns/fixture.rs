@@ -31,6 +31,7 @@ use foreword_workspace::config::Config;
 use super::loopback::Loopback;
 use crate::Outcome as Done;
 use crate::sample::{Sample, Scale};
+use crate::sample_workspace::open;
 
 /// A provider that always returns the same model.
 struct OneModel(Arc<HttpModel>);
@@ -63,7 +64,7 @@ impl Fixture {
              users:\n  - {{ name: alice, trust: full, match: [\"terminal:default\"] }}\n"
         );
         std::fs::write(sample.path().join("foreword.yaml"), config)?;
-        let workspace = Arc::new(sample.open()?);
+        let workspace = Arc::new(open(&sample)?);
         let clock_and_rng: Arc<dyn ClockAndRng> = Arc::new(Machine);
         let location = Location::file(sample.path().join(".foreword/foreword.db"));
         let store = Store::open(&location, clock_and_rng.timestamp()).await?;

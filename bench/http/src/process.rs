@@ -1,8 +1,10 @@
 //! A child process, its CPU time and its memory.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,11 @@ impl Process {
         family(self.child.id()).into_iter().filter_map(|id| status(id, "VmRSS:").ok()).sum()
     }
 
+    /// What the resident memory consists of, in kilobytes.
+    pub(crate) fn memory_parts(&self) -> BTreeMap<MemoryPart, u64> {
+        memory_parts(self.child.id()).unwrap_or_default()
+    }
+
     /// The peak memory in MB.
     pub(crate) fn peak_memory(&self) -> f64 {
         family(self.child.id()).into_iter().filter_map(|id| status(id, "VmHWM:").ok()).sum()
@@ -57,6 +64,61 @@ impl Drop for Process {
             let _ = Command::new("kill").arg("-9").arg(id.to_string()).stderr(Stdio::null()).status();
         }
         let _ = self.child.wait();
+    }
+}
+
+/// A part of a process's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MemoryPart {
+    /// Pages of the binary.
+    Program,
+    /// Pages of shared libraries.
+    Libraries,
+    /// Written pages of the binary and of libraries.
+    Relocations,
+    /// Stacks of threads.
+    Stacks,
+    /// The allocator's.
+    Heap,
+    /// Other mapped files.
+    Files,
+}
+
+/// Adds up the mappings in `/proc/ID/smaps`.
+fn memory_parts(id: u32) -> io::Result<BTreeMap<MemoryPart, u64>> {
+    let program = fs::read_link(format!("/proc/{id}/exe"))?;
+    let smaps = fs::read_to_string(format!("/proc/{id}/smaps"))?;
+    let (mut parts, mut part) = (BTreeMap::new(), MemoryPart::Heap);
+    for line in smaps.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match &words[..] {
+            ["Rss:", kilobytes, ..] => {
+                *parts.entry(part).or_default() += kilobytes.parse::<u64>().unwrap_or(0);
+            }
+            [range, rights, _, _, _, name @ ..] if range.contains('-') => {
+                part = part_of(range, rights, name.first().copied().unwrap_or(""), &program);
+            }
+            _ => {}
+        }
+    }
+    Ok(parts)
+}
+
+/// The size of a thread's stack in the Rust standard library, with the guard page of the C library.
+const STACK_BYTES: [u64; 2] = [2 * 1024 * 1024, 2 * 1024 * 1024 + 4096];
+
+fn part_of(range: &str, rights: &str, name: &str, program: &Path) -> MemoryPart {
+    let bound = |text: &str| u64::from_str_radix(text, 16).unwrap_or(0);
+    let size = range.split_once('-').map_or(0, |(from, to)| bound(to).saturating_sub(bound(from)));
+    let (is_program, is_library) = (Path::new(name) == program, name.contains(".so"));
+    match name {
+        "[stack]" => MemoryPart::Stacks,
+        "" if STACK_BYTES.contains(&size) => MemoryPart::Stacks,
+        _ if (is_program || is_library) && rights.starts_with("rw") => MemoryPart::Relocations,
+        _ if is_program => MemoryPart::Program,
+        _ if is_library => MemoryPart::Libraries,
+        _ if name.starts_with('/') => MemoryPart::Files,
+        _ => MemoryPart::Heap,
     }
 }
 

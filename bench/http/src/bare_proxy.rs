@@ -1,5 +1,5 @@
-//! The baseline: a bare pass-through proxy on the libraries that Foreword uses. Runs as this program in its own
-//! process, so that its CPU time is separate.
+//! The baseline: a bare pass-through proxy on the libraries that Foreword uses. Runs in its own process, so that its CPU
+//! time is separate.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -14,28 +14,25 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpListener;
 
-use super::process::Process;
-use super::target::Target;
-use super::upstream::Upstream;
-use crate::{Found, Outcome};
-
-/// The argument that makes this program the baseline proxy.
-pub(crate) const WORD: &str = "be-the-floor";
+use crate::process::Process;
+use crate::target::Target;
+use crate::upstream::Upstream;
+use crate::{Found, Outcome, program};
 
 /// Starts it in front of the upstream.
 pub(crate) fn start(upstream: &Upstream) -> Found<Target> {
-    let own = std::env::current_exe()?;
+    let program = program::bare_proxy()?;
     let command = |port: u16| {
-        let mut floor = Command::new(own);
-        floor.arg(WORD).arg(port.to_string()).arg(upstream.address.to_string());
-        floor
+        let mut proxy = Command::new(program);
+        proxy.arg(port.to_string()).arg(upstream.address.to_string());
+        proxy
     };
     let process = Arc::new(Process::start(command, Duration::from_secs(10))?);
     Ok(Target::gateway("bare proxy", process, "/v1/chat/completions", String::new(), true))
 }
 
 /// Runs the baseline proxy until killed.
-pub(crate) fn be(port: &str, upstream: &str) -> Outcome {
+pub fn run(port: &str, upstream: &str) -> Outcome {
     let (port, upstream): (u16, SocketAddr) = (port.parse()?, upstream.parse()?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(serve(port, upstream))

@@ -4,17 +4,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use foreword_workspace::request::Request;
-use foreword_workspace::workspace::{Environment, Workspace};
-use jiff::Zoned;
-use jiff::civil::date;
-use jiff::tz::TimeZone;
-
 const CONFIG: &str = "agent: { name: Assistant, blueprint: gateway, model: offline/echo }\n\
     users:\n  - { name: alice, trust: full, match: [\"terminal:default\"] }\n";
 
 /// Path and size of the files that exist at every scale.
-pub(crate) const FILES: [(&str, usize); 8] = [
+pub const FILES: [(&str, usize); 8] = [
     ("SOUL.md", 4 * 1024),
     ("AGENTS.md", 8 * 1024),
     ("TOOLS.md", 4 * 1024),
@@ -27,29 +21,37 @@ pub(crate) const FILES: [(&str, usize); 8] = [
 
 /// The number of skills and memory files.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scale {
-    pub(crate) skills: usize,
-    pub(crate) memories: usize,
+pub struct Scale {
+    /// How many skills.
+    pub skills: usize,
+    /// How many memory files.
+    pub memories: usize,
 }
 
 impl Scale {
     /// The scale of most measurements.
-    pub(crate) const BASE: Self = Self { skills: 10, memories: 1_000 };
+    pub const BASE: Self = Self { skills: 10, memories: 1_000 };
 
-    pub(crate) fn times(self, factor: usize) -> Self {
+    /// A multiple of this scale.
+    #[must_use]
+    pub fn times(self, factor: usize) -> Self {
         Self { skills: self.skills * factor, memories: self.memories * factor }
     }
 }
 
 /// A workspace in a temporary directory.
-pub(crate) struct Sample {
+pub struct Sample {
     directory: tempfile::TempDir,
     /// All files except the configuration.
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
 }
 
 impl Sample {
-    pub(crate) fn write(scale: Scale) -> io::Result<Self> {
+    /// Writes the files.
+    ///
+    /// # Errors
+    /// If the disk is full.
+    pub fn write(scale: Scale) -> io::Result<Self> {
         let mut sample = Self { directory: tempfile::tempdir()?, files: Vec::new() };
         std::fs::write(sample.path().join("foreword.yaml"), CONFIG)?;
         for (path, size) in FILES {
@@ -69,12 +71,10 @@ impl Sample {
         Ok(sample)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// The workspace's directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         self.directory.path()
-    }
-
-    pub(crate) fn open(&self) -> Result<Workspace, Box<dyn std::error::Error>> {
-        Ok(Workspace::open(self.path(), Environment::default())?)
     }
 
     fn add(&mut self, path: &str, text: &str) -> io::Result<()> {
@@ -88,14 +88,8 @@ impl Sample {
     }
 }
 
-/// A request by alice at her terminal, some minutes after a fixed time.
-pub(crate) fn request(minute: i64) -> Result<Request, jiff::Error> {
-    let start: Zoned = date(2026, 11, 16).at(8, 30, 0, 0).to_zoned(TimeZone::UTC)?;
-    Ok(Request::at(start.checked_add(jiff::Span::new().minutes(minute))?, [7; 16]))
-}
-
 /// Plain English in short lines, of this many bytes.
-pub(crate) fn prose(bytes: usize) -> String {
+pub fn prose(bytes: usize) -> String {
     const LINES: [&str; 6] = [
         "- Answer in the language of the question, and keep to what was asked.\n",
         "- When a request can't be carried out, say so at once and say what would help.\n",

@@ -86,8 +86,13 @@ pub(crate) async fn run(
     connections: usize,
     time: Duration,
 ) -> Found<Load> {
+    run_each(address, &vec![request.to_vec(); connections], time).await
+}
+
+/// Sends each request again and again on its own connection for a duration.
+pub(crate) async fn run_each(address: SocketAddr, requests: &[Vec<u8>], time: Duration) -> Found<Load> {
     let until = Instant::now() + time;
-    ask(address, request, connections, Arc::new(move || Instant::now() < until)).await
+    ask(address, requests, Arc::new(move || Instant::now() < until)).await
 }
 
 /// Sends a number of requests in total on a number of connections.
@@ -100,19 +105,18 @@ pub(crate) async fn run_so_many(
     let left = AtomicUsize::new(requests);
     let more =
         move || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
-    ask(address, request, connections, Arc::new(more)).await
+    ask(address, &vec![request.to_vec(); connections], Arc::new(more)).await
 }
 
 async fn ask(
     address: SocketAddr,
-    request: &[u8],
-    connections: usize,
+    requests: &[Vec<u8>],
     more: Arc<dyn Fn() -> bool + Send + Sync>,
 ) -> Found<Load> {
-    let (started, request): (_, Arc<[u8]>) = (Instant::now(), request.into());
+    let started = Instant::now();
     let mut tasks = JoinSet::new();
-    for _ in 0..connections {
-        let (request, more) = (Arc::clone(&request), Arc::clone(&more));
+    for request in requests {
+        let (request, more) = (request.clone(), Arc::clone(&more));
         tasks.spawn(async move { one_connection(address, &request, &*more).await });
     }
     let mut load = Load::default();

@@ -8,24 +8,29 @@ use crate::timing::Comparison;
 
 /// Prints immediately, so that a long run shows its progress. Ignores a closed pipe.
 #[derive(Default)]
-pub(crate) struct Table {
+pub struct Table {
     sections: usize,
 }
 
 impl Table {
-    /// Starts a section.
-    pub(crate) fn section(&mut self, title: &str, peer: &str) {
+    /// Starts a section without comparisons.
+    pub fn heading(&mut self, title: &str) {
         if self.sections > 0 {
             print("");
         }
         self.sections += 1;
         print(title);
+    }
+
+    /// Starts a section.
+    pub fn section(&mut self, title: &str, peer: &str) {
+        self.heading(title);
         print(&format!("  {:<46} {:>10} {:>10} {:>8}", "", "time", "peer", "ratio"));
         print(&format!("  {:<46} peer: {peer}", ""));
     }
 
     /// A subject next to its peer, with the target ratio, if there is one.
-    pub(crate) fn compare(&mut self, what: &str, comparison: &Comparison, target: Option<f64>) {
+    pub fn compare(&mut self, what: &str, comparison: &Comparison, target: Option<f64>) {
         let target = target.map(|target| format!("  (aim: at most {target})")).unwrap_or_default();
         let (subject, peer) = (readable(comparison.subject), readable(comparison.peer));
         // With two digits, small ratios would all look the same.
@@ -34,19 +39,19 @@ impl Table {
     }
 
     /// A note about the figures.
-    pub(crate) fn note(&mut self, text: &str) {
+    pub fn note(&mut self, text: &str) {
         print(&format!("  {text}"));
     }
 
     /// A section that could not be measured.
-    pub(crate) fn failure(&mut self, section: &str, error: &dyn Error) {
+    pub fn failure(&mut self, section: &str, error: &dyn Error) {
         // Nothing more can be done if this fails.
         let _ = writeln!(std::io::stderr(), "error: section `{section}`: {error}");
     }
 }
 
 /// A time with three significant digits.
-pub(crate) fn readable(time: Duration) -> String {
+pub fn readable(time: Duration) -> String {
     let nanos = time.as_nanos() as f64;
     let (value, unit) = match nanos {
         n if n < 1e3 => (n, "ns"),

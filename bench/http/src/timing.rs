@@ -11,17 +11,17 @@ const ROUNDS: usize = 501;
 
 /// A subject next to its peer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Comparison {
+pub struct Comparison {
     /// The median time of one call.
-    pub(crate) subject: Duration,
+    pub subject: Duration,
     /// The median time of the peer.
-    pub(crate) peer: Duration,
+    pub peer: Duration,
     /// The median over the rounds of subject divided by peer.
-    pub(crate) ratio: f64,
+    pub ratio: f64,
 }
 
 /// Compares two fast operations, in batches.
-pub(crate) fn compare<A, B>(subject: impl FnMut() -> A, peer: impl FnMut() -> B) -> Comparison {
+pub fn compare<A, B>(subject: impl FnMut() -> A, peer: impl FnMut() -> B) -> Comparison {
     let (mut subject, mut peer) = (Batch::sized_for(subject), Batch::sized_for(peer));
     let rounds: Vec<_> = (0..ROUNDS).map(|_| (subject.per_call(), peer.per_call())).collect();
     Comparison::of(&rounds)
@@ -29,7 +29,7 @@ pub(crate) fn compare<A, B>(subject: impl FnMut() -> A, peer: impl FnMut() -> B)
 
 impl Comparison {
     /// The medians of rounds, each with a time of the subject and one of the peer.
-    pub(crate) fn of(rounds: &[(Duration, Duration)]) -> Self {
+    pub fn of(rounds: &[(Duration, Duration)]) -> Self {
         let seconds = |one: &Duration| one.as_secs_f64();
         let mut subjects: Vec<f64> = rounds.iter().map(|(subject, _)| seconds(subject)).collect();
         let mut peers: Vec<f64> = rounds.iter().map(|(_, peer)| seconds(peer)).collect();
@@ -44,7 +44,7 @@ impl Comparison {
 }
 
 /// The median, or 0 if there are no values.
-pub(crate) fn median(values: &mut [f64]) -> f64 {
+pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
 }

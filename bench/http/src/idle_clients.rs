@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
-use super::target::Foreword;
 use crate::table::Table;
+use crate::target::Foreword;
 use crate::{Found, Outcome};
 
 const CLIENTS: usize = 1_000;

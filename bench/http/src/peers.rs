@@ -5,11 +5,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::process::Process;
-use super::target::Target;
-use super::upstream::Upstream;
 use crate::Found;
+use crate::process::Process;
 use crate::table::Table;
+use crate::target::Target;
+use crate::upstream::Upstream;
 
 /// The startup timeout; Python imports take long.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(180);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::load::{Body, Load};
+use crate::load::{Body, Load};
 use crate::table::{Table, readable};
 
 /// A kind of request.

@@ -1,16 +1,18 @@
 //! The target of requests: the upstream itself, or a gateway in front of it.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::process::Process;
-use super::report::Way;
-use super::upstream::Upstream;
 use crate::Found;
-use crate::cold_start::program;
+use crate::process::{MemoryPart, Process};
+use crate::program::program;
+use crate::report::Way;
 use crate::sample::{Sample, Scale};
+use crate::upstream::Upstream;
 
 /// The target of requests.
 pub(crate) struct Target {
@@ -44,6 +46,11 @@ impl Target {
         self.streams || !way.is_stream()
     }
 
+    /// What the memory consists of, in kilobytes.
+    pub(crate) fn memory_parts(&self) -> BTreeMap<MemoryPart, u64> {
+        self.process.as_ref().map(|process| process.memory_parts()).unwrap_or_default()
+    }
+
     /// A complete HTTP request with this body.
     pub(crate) fn request(&self, body: &str) -> Vec<u8> {
         let Self { path, headers, address, .. } = self;
@@ -72,12 +79,20 @@ pub(crate) struct Foreword {
     pub(crate) observe: Target,
     pub(crate) prepend: Target,
     pub(crate) token: String,
+    /// A token of the owner for the agent.
+    pub(crate) owner: String,
     _sample: Sample,
 }
 
 impl Foreword {
+    /// Starts it on the sample workspace.
     pub(crate) fn start(upstream: &Upstream) -> Found<Self> {
-        let (program, sample) = (program()?, Sample::write(Scale::BASE)?);
+        Self::start_with(upstream, Scale::BASE)
+    }
+
+    /// Starts it on a workspace of another size.
+    pub(crate) fn start_with(upstream: &Upstream, scale: Scale) -> Found<Self> {
+        let (program, sample) = (program()?, Sample::write(scale)?);
         let config = sample.path().join("foreword.yaml");
         let written = std::fs::read_to_string(&config).unwrap_or_default();
         let more = format!(
@@ -86,15 +101,10 @@ impl Foreword {
             upstream.address
         );
         std::fs::write(&config, format!("{written}\n{more}"))?;
-        let token = |mode: &str| -> Found<String> {
-            let mut create = Command::new(&program);
-            create.arg("--workspace").arg(sample.path());
-            create.args(["token", "create", "--name", mode, "--scope", "chat,observe", "--mode", mode]);
-            let made = create.stderr(Stdio::null()).output()?;
-            let token = String::from_utf8(made.stdout)?.trim().to_owned();
-            if made.status.success() { Ok(token) } else { Err("no token could be made".into()) }
-        };
-        let (observe, prepend) = (token("observe")?, token("prepend")?);
+        let token = |name: &str, more: &[&str]| create_token(&program, sample.path(), name, more);
+        let observe = token("observe", &["--mode", "observe"])?;
+        let prepend = token("prepend", &["--mode", "prepend"])?;
+        let owner = token("owner", &["--user", "alice"])?;
         let command = |port: u16| {
             let mut serve = Command::new(&program);
             serve.arg("--workspace").arg(sample.path()).args(["serve", "--listen"]);
@@ -110,6 +120,7 @@ impl Foreword {
             observe: target("foreword, observe", &observe),
             prepend: target("foreword, prepend", &prepend),
             token: observe,
+            owner,
             _sample: sample,
         })
     }
@@ -117,4 +128,13 @@ impl Foreword {
     pub(crate) fn address(&self) -> SocketAddr {
         self.observe.address
     }
+}
+
+fn create_token(program: &Path, workspace: &Path, name: &str, more: &[&str]) -> Found<String> {
+    let mut create = Command::new(program);
+    create.arg("--workspace").arg(workspace);
+    create.args(["token", "create", "--name", name, "--scope", "chat,observe"]).args(more);
+    let created = create.stderr(Stdio::null()).output()?;
+    let token = String::from_utf8(created.stdout)?.trim().to_owned();
+    if created.status.success() { Ok(token) } else { Err("no token could be created".into()) }
 }

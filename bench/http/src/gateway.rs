@@ -2,37 +2,32 @@
 //! of an upstream that responds at once. Compared with a bare pass-through proxy on the same libraries, LiteLLM's
 //! proxy and Portkey's gateway, in the same run, each in its own process.
 
-pub(crate) mod floor;
-mod idle_clients;
-mod load;
-mod peers;
-mod process;
-mod report;
-mod target;
-mod upstream;
-
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use self::load::Body;
-use self::peers::Peers;
-use self::report::{Figures, Way};
-use self::target::Target;
-use self::upstream::Upstream;
+use crate::load::{self, Body};
+use crate::peers::Peers;
+use crate::report::{self, Figures, Way};
 use crate::table::Table;
-use crate::{Found, Outcome};
+use crate::target::{self, Target};
+use crate::upstream::Upstream;
+use crate::{Found, Outcome, bare_proxy, idle_clients};
 
 /// The duration of each measurement.
 const EACH: Duration = Duration::from_secs(2);
 /// The number of requests over which memory is measured.
 const MANY: usize = 100_000;
 
-pub(crate) fn measure(table: &mut Table) -> Outcome {
+/// Runs the section.
+///
+/// # Errors
+/// If a program can't be built or started, or does not answer.
+pub fn measure(table: &mut Table) -> Outcome {
     table.section("A request through the drop-in endpoint", "a bare pass-through proxy");
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let upstream = Upstream::start()?;
-    let bare = floor::start(&upstream)?;
+    let bare = bare_proxy::start(&upstream)?;
     let foreword = target::Foreword::start(&upstream)?;
     let peers = Peers::start(&upstream, table)?;
     let direct = Target::direct(&upstream);
