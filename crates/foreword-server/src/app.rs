@@ -17,6 +17,7 @@ use foreword_store::events::EventQueue;
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
 use crate::auth::PageLinks;
@@ -27,8 +28,8 @@ use crate::middleware::traffic::Traffic;
 use crate::operations::health::WriteProbe;
 use crate::overhead::Overhead;
 use crate::page::PageFiles;
+use crate::proxy::PromptCache;
 use crate::proxy::record::Recording;
-use crate::proxy::{PromptCache, Upstreams};
 
 /// The parts a server is built from.
 pub struct ServerParts {
@@ -93,7 +94,6 @@ pub(crate) struct Inner {
     /// When the server started.
     pub(crate) started: Timestamp,
     pub(crate) recording: Recording,
-    pub(crate) upstreams: Upstreams,
     pub(crate) prompt_cache: PromptCache,
     pub(crate) limits: Limits,
     pub(crate) traffic: Traffic,
@@ -104,6 +104,8 @@ pub(crate) struct Inner {
     stage: watch::Sender<Stage>,
     pub(crate) memory: Memory,
     pub(crate) live: Live,
+    /// Runs everything but connections and requests to drop-in endpoints.
+    pub(crate) runtime: Handle,
 }
 
 impl Deref for App {
@@ -150,7 +152,6 @@ impl App {
             address,
             started,
             recording: Recording::default(),
-            upstreams: Upstreams::default(),
             prompt_cache: PromptCache::default(),
             limits,
             traffic: Traffic::default(),
@@ -160,6 +161,7 @@ impl App {
             stage: watch::Sender::new(Stage::Starting),
             memory,
             live,
+            runtime: Handle::current(),
         }))
     }
 

@@ -1,6 +1,10 @@
 //! Accepts and serves connections: a connection limit, TLS, read and write timeouts, and graceful shutdown.
+//!
+//! Connections live on the threads of [`ConnectionWorkers`], and so do requests to drop-in endpoints. All other requests
+//! run on the server's runtime, where a long one delays no connection.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -10,7 +14,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse as _;
 use foreword_core::provider::WireDialect;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -24,12 +28,14 @@ use tower::ServiceExt as _;
 
 use crate::app::App;
 use crate::body_timeout::{EndOfBody, TimeoutBody};
+use crate::connection_workers::{Accepted, ConnectionWorkers, ServeConnection};
 use crate::counted_body::CountedBody;
 use crate::cross_origin::AllowedOrigin;
 use crate::lingering_close::LingeringClose;
 use crate::operations::health;
 use crate::page;
-use crate::proxy;
+use crate::problem::Problem;
+use crate::proxy::{self, Upstreams};
 use crate::router::DROP_IN_ROUTES;
 use crate::tls::Certificate;
 
@@ -57,27 +63,48 @@ struct Service {
     http: http1::Builder,
     router: Router,
     app: App,
+    certificate: Option<Certificate>,
+    /// The connections to providers, of this thread only.
+    upstreams: Arc<Upstreams>,
     /// The timeout of the request head, and between two frames of a body.
     read_timeout: Duration,
     /// Whether the server is draining.
     is_draining: bool,
 }
 
+impl HttpListener {
+    /// Starts the threads that will serve the accepted connections.
+    pub(crate) fn start_workers(&self, app: &App) -> io::Result<ConnectionWorkers> {
+        ConnectionWorkers::start(|| self.service(app))
+    }
+
+    fn service(&self, app: &App) -> Service {
+        let limits = app.config().server.limits;
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(limits.header)
+            .max_headers(MAX_HEADERS)
+            .max_header_size(MAX_HEADER_BYTES);
+        Service {
+            http,
+            router: self.router.clone(),
+            app: app.clone(),
+            certificate: self.certificate.clone(),
+            upstreams: Arc::default(),
+            read_timeout: limits.header,
+            is_draining: false,
+        }
+    }
+}
+
 /// Accepts connections until the server stops, then drains them.
-pub(crate) async fn serve(http: HttpListener, app: App) {
-    let HttpListener { listener, router, certificate } = http;
+pub(crate) async fn serve(http: HttpListener, workers: Arc<ConnectionWorkers>, app: App) {
     let limits = app.config().server.limits;
     let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let permits = Arc::new(Semaphore::new(limits.connections));
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(limits.header)
-        .max_headers(MAX_HEADERS)
-        .max_header_size(MAX_HEADER_BYTES);
-    let service = Service { http, router, app: app.clone(), read_timeout: limits.header, is_draining: false };
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = http.listener.accept() => accepted,
             () = app.until_stopping() => break,
         };
         let Ok((stream, peer)) = accepted else {
@@ -88,12 +115,10 @@ pub(crate) async fn serve(http: HttpListener, app: App) {
         let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else { continue };
         // Streamed answers are many small writes: Nagle's algorithm would delay them.
         let _ = stream.set_nodelay(true);
-        let (service, certificate) = (service.clone(), certificate.clone());
-        tokio::spawn(async move {
-            service.accept(stream, certificate, peer).await;
-            // An upgraded WebSocket holds a permit of its own.
-            drop(permit);
-        });
+        // An upgraded WebSocket holds a permit of its own.
+        if let Ok(stream) = stream.into_std() {
+            workers.assign(Accepted { stream, peer, permit });
+        }
     }
     let drain = app.config().server.drain;
     let ended = tokio::time::timeout(drain, async {
@@ -101,16 +126,17 @@ pub(crate) async fn serve(http: HttpListener, app: App) {
         let _ = permits.acquire_many(all).await;
         app.agent.until_idle().await;
     });
+    let service = http.service(&app);
     tokio::select! {
         _ = ended => {}
-        () = serve_while_draining(&listener, &service, certificate.as_ref()) => {}
+        () = serve_while_draining(&http.listener, &service) => {}
     }
 }
 
 /// Answers new connections while the server drains: serves the page's files, so that an open page can load its parts
 /// and show the state, and answers everything else with 503. Load balancers poll `/readyz` and treat an unreachable
 /// server as failed.
-async fn serve_while_draining(listener: &TcpListener, service: &Service, certificate: Option<&Certificate>) {
+async fn serve_while_draining(listener: &TcpListener, service: &Service) {
     let mut service = service.clone();
     service.http.keep_alive(false);
     service.is_draining = true;
@@ -120,7 +146,7 @@ async fn serve_while_draining(listener: &TcpListener, service: &Service, certifi
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) if connections.len() < MAX_CONNECTIONS_WHILE_DRAINING => {
-                    connections.spawn(service.clone().accept(stream, certificate.cloned(), peer));
+                    connections.spawn(service.clone().serve_connection(stream, peer));
                 }
                 Ok(_) => {}
                 Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
@@ -130,16 +156,18 @@ async fn serve_while_draining(listener: &TcpListener, service: &Service, certifi
     }
 }
 
-impl Service {
-    async fn accept(self, stream: TcpStream, certificate: Option<Certificate>, peer: SocketAddr) {
-        let Some(certificate) = certificate else { return self.serve(stream, peer).await };
+impl ServeConnection for Service {
+    async fn serve_connection(self, stream: TcpStream, peer: SocketAddr) {
+        let Some(certificate) = self.certificate.clone() else { return self.serve(stream, peer).await };
         // A client that does not finish the TLS handshake in time is dropped.
         let handshake = tokio::time::timeout(self.read_timeout, certificate.acceptor().accept(stream)).await;
         if let Ok(Ok(stream)) = handshake {
             Box::pin(self.serve(stream, peer)).await;
         }
     }
+}
 
+impl Service {
     /// Serves one connection to its end, or to the end of the current request when the server stops.
     async fn serve<I>(self, stream: I, peer: SocketAddr)
     where
@@ -147,10 +175,11 @@ impl Service {
     {
         let (http, app, read_timeout) = (self.http.clone(), self.app.clone(), self.read_timeout);
         let is_draining = self.is_draining;
+        let shared = Arc::new(self);
         let service = service_fn(move |request: http::Request<Incoming>| {
             // Drop-in endpoints bypass the router.
             let dialect = proxy::endpoint(request.uri().path());
-            let service = self.clone();
+            let service = Arc::clone(&shared);
             async move {
                 let path = request.uri().path();
                 if service.is_draining && !(health::is_health_path(path) || page::is_page_path(path)) {
@@ -195,22 +224,33 @@ impl Service {
     }
 
     async fn proxy(
-        self,
+        &self,
         dialect: WireDialect,
         peer: SocketAddr,
         request: http::Request<Incoming>,
     ) -> http::Response<CountedBody<Body>> {
         let in_flight = self.app.traffic.start_request();
         let (request, unread) = self.with_timeout(request);
-        let mut response = proxy::answer(&self.app, &DROP_IN_ROUTES, dialect, peer, request).await;
+        let mut response =
+            proxy::answer(&self.app, &self.upstreams, &DROP_IN_ROUTES, dialect, peer, request).await;
         unread.close_if_unread(response.headers_mut());
         response.map(|body| CountedBody::new(body, in_flight))
     }
 
-    async fn route(self, request: http::Request<Incoming>) -> http::Response<CountedBody<Body>> {
+    async fn route(&self, request: http::Request<Incoming>) -> http::Response<CountedBody<Body>> {
         let in_flight = self.app.traffic.start_request();
         let (request, unread) = self.with_timeout(request);
-        let Ok(mut response) = self.router.oneshot(request.map(Body::new)).await;
+        let mut handler = JoinSet::new();
+        // Dropping the set aborts the handler when the client disconnects.
+        handler.spawn_on(self.router.clone().oneshot(request.map(Body::new)), &self.app.runtime);
+        let mut response = match handler.join_next().await {
+            Some(Ok(Ok(response))) => response,
+            // The handler has panicked, or the runtime is shutting down.
+            Some(Err(_)) | None => {
+                let detail = "the request failed by a defect of the server";
+                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail).into_response()
+            }
+        };
         unread.close_if_unread(response.headers_mut());
         response.map(|body| CountedBody::new(body, in_flight))
     }

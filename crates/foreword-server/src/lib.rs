@@ -11,6 +11,7 @@ mod api;
 mod app;
 pub mod auth;
 mod body_timeout;
+mod connection_workers;
 mod connections;
 mod counted_body;
 mod cross_origin;

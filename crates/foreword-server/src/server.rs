@@ -1,6 +1,7 @@
 //! Starts the server and shuts it down gracefully.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -17,6 +18,7 @@ use crate::api::channels::send_answers;
 use crate::app::App;
 use crate::auth::LINK_TOKEN_NAME;
 use crate::auth::token_spec::{TokenSpec, random_bytes};
+use crate::connection_workers::ConnectionWorkers;
 use crate::connections::{self, HttpListener};
 use crate::error::ServerError;
 use crate::operations::nodes;
@@ -31,6 +33,7 @@ pub struct Server {
     address: SocketAddr,
     is_encrypted: bool,
     serving: JoinHandle<()>,
+    workers: Arc<ConnectionWorkers>,
     background: Vec<JoinHandle<()>>,
 }
 
@@ -56,7 +59,8 @@ impl Server {
             certificate.clone().map(|certificate| tokio::spawn(follow_certificate(app.clone(), certificate)));
         let is_encrypted = certificate.is_some();
         let http = HttpListener { listener, router, certificate };
-        let serving = tokio::spawn(connections::serve(http, app.clone()));
+        let workers = Arc::new(http.start_workers(&app).map_err(refused)?);
+        let serving = tokio::spawn(connections::serve(http, Arc::clone(&workers), app.clone()));
         let mut background = vec![
             tokio::spawn(invalidate_caches(app.clone())),
             tokio::spawn(write_uses(app.clone())),
@@ -76,7 +80,7 @@ impl Server {
             })),
             ..Event::new(EventType::ServerStart, app.now())
         });
-        Ok(Self { app, address, is_encrypted, serving, background })
+        Ok(Self { app, address, is_encrypted, serving, workers, background })
     }
 
     /// The bound address.
@@ -119,6 +123,10 @@ impl Server {
         app.live.wait_until_closed().await;
         let _ = tokio::time::timeout_at(until, app.agent.until_idle()).await;
         self.background.iter().for_each(JoinHandle::abort);
+        // The accept loop has ended, so this is the last reference.
+        if let Some(workers) = Arc::into_inner(self.workers) {
+            workers.stop().await;
+        }
         // Prices the last exchanges, which `share` then stores.
         app.recording.stop().await;
         app.tokens.write_uses().await;

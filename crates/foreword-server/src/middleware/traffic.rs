@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -22,12 +22,15 @@ const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "other"];
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 /// The label of requests without a route or mode.
 const NO_ROUTE: &str = "none";
+const DIALECTS: [&str; 2] = ["anthropic", "openai"];
+/// The modes of proxied requests; the first is for requests that were refused before their mode was known.
+const MODES: [&str; 4] = [NO_ROUTE, "observe", "prepend", "replace"];
 
 /// The counters.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     routes: Mutex<BTreeMap<Box<str>, [[u64; CLASSES.len()]; METHODS.len()]>>,
-    proxied: Mutex<BTreeMap<(&'static str, &'static str, &'static str), u64>>,
+    proxied: [[[AtomicU64; CLASSES.len()]; MODES.len()]; DIALECTS.len()],
     in_flight: Arc<AtomicI64>,
     websocket_clients: Arc<AtomicI64>,
 }
@@ -68,13 +71,16 @@ impl Traffic {
     /// Counts a proxied request by the status of its response. A request refused before its mode is known has none.
     pub(crate) fn proxied(&self, dialect: WireDialect, mode: Option<ProxyMode>, status: StatusCode) {
         let dialect = match dialect {
-            WireDialect::Anthropic => "anthropic",
-            WireDialect::OpenAi => "openai",
+            WireDialect::Anthropic => 0,
+            WireDialect::OpenAi => 1,
         };
-        let mut proxied = self.proxied.lock();
-        *proxied
-            .entry((dialect, mode.map_or(NO_ROUTE, ProxyMode::as_str), CLASSES[status_class(status)]))
-            .or_default() += 1;
+        let mode = match mode {
+            None => 0,
+            Some(ProxyMode::Observe) => 1,
+            Some(ProxyMode::Prepend) => 2,
+            Some(ProxyMode::Replace) => 3,
+        };
+        self.proxied[dialect][mode][status_class(status)].fetch_add(1, Ordering::Relaxed);
     }
 
     fn count(&self, route: &str, method: &Method, status: StatusCode) {
@@ -105,10 +111,16 @@ impl Traffic {
             "Connected WebSocket clients.",
             websocket_clients,
         );
-        let proxied = self.proxied.lock().clone();
         page.family("foreword_proxy_requests_total", Kind::Counter, "Requests through drop-in endpoints.");
-        for ((dialect, mode, class), count) in &proxied {
-            page.sample(&[("dialect", dialect), ("mode", mode), ("status", class)], count);
+        for (dialect, modes) in DIALECTS.iter().zip(&self.proxied) {
+            for (mode, classes) in MODES.iter().zip(modes) {
+                for (class, count) in CLASSES.iter().zip(classes) {
+                    let count = count.load(Ordering::Relaxed);
+                    if count > 0 {
+                        page.sample(&[("dialect", dialect), ("mode", mode), ("status", class)], count);
+                    }
+                }
+            }
         }
     }
 }

@@ -23,6 +23,7 @@ use super::headers;
 use super::in_flight::{InFlight, ProxyBody};
 use super::refusal::REQUEST_ID;
 use super::upstream::Upstream;
+use super::upstream_pool::UpstreamError;
 use crate::app::App;
 use crate::problem::Problem;
 use crate::response_headers::set_security_headers;
@@ -70,11 +71,12 @@ impl UpstreamTimeouts {
 }
 
 impl UpstreamRequest<'_> {
-    fn request(&self) -> Request<Full<Bytes>> {
+    fn request(&self, upstream: &Upstream) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(self.body.clone()));
         request.method_mut().clone_from(&self.method);
         request.uri_mut().clone_from(&self.uri);
         request.headers_mut().clone_from(&self.headers);
+        request.headers_mut().insert(header::HOST, upstream.pool.host().clone());
         request
     }
 }
@@ -100,11 +102,12 @@ pub(crate) async fn forward(
     let answer = loop {
         let sent = Instant::now();
         let attempt =
-            tokio::time::timeout(timeouts.first_byte, upstream.client.request(outgoing.request())).await;
+            tokio::time::timeout(timeouts.first_byte, upstream.pool.request(outgoing.request(upstream)))
+                .await;
         in_flight.add_wait(sent);
         let left = tried < outgoing.retries;
         let wait = match &attempt {
-            Ok(Ok(answer)) if left => retry_delay(answer, policy, tried),
+            Ok(Ok((answer, _))) if left => retry_delay(answer, policy, tried),
             Ok(Err(_)) if left => Some(backoff(policy, tried)),
             _ => None,
         };
@@ -116,13 +119,15 @@ pub(crate) async fn forward(
         in_flight.update(|exchange| exchange.retries = tried);
     };
     match answer {
-        Ok(Ok(answer)) => pass_back(app, upstream, dialect, answer, in_flight, timeouts.idle),
+        Ok(Ok((answer, connection))) => {
+            let body = |body, in_flight| ProxyBody::new(body, in_flight, timeouts.idle).on(connection);
+            pass_back(app, upstream, dialect, answer, in_flight, body)
+        }
         Ok(Err(error)) => {
             in_flight.end(ExchangeOutcome::Unreachable);
-            let what = if error.is_connect() {
-                "can't be reached"
-            } else {
-                "closed the connection without a response"
+            let what = match error {
+                UpstreamError::Connect => "can't be reached",
+                UpstreamError::Closed => "closed the connection without a response",
             };
             Err(Problem::new(StatusCode::BAD_GATEWAY, "provider_unreachable", format!("the provider {what}"))
                 .cause(format!("the provider `{}` {what}", upstream.name), None))
@@ -162,7 +167,7 @@ fn pass_back(
     dialect: WireDialect,
     answer: http::Response<Incoming>,
     mut in_flight: InFlight,
-    idle: Duration,
+    proxy_body: impl FnOnce(Incoming, InFlight) -> ProxyBody,
 ) -> Result<Response, Problem> {
     let (mut head, body) = answer.into_parts();
     if matches!(head.status.as_u16(), 301 | 302 | 303 | 307 | 308) {
@@ -196,7 +201,7 @@ fn pass_back(
     let mask = upstream.keys.mask(!head.status.is_success()).filter(|_| is_plain);
     head.extensions = http::Extensions::new();
     head.version = http::Version::HTTP_11;
-    Ok(Response::from_parts(head, Body::new(ProxyBody::new(body, in_flight, idle).with_mask(mask))))
+    Ok(Response::from_parts(head, Body::new(proxy_body(body, in_flight).with_mask(mask))))
 }
 
 /// Adds the request's id to the response.

@@ -12,6 +12,7 @@ use tokio::time::{Instant, Sleep};
 use super::exchange::{Exchange, ExchangeOutcome};
 use super::key_mask::KeyMask;
 use super::record::Tap;
+use super::upstream_pool::PooledConnection;
 use crate::app::App;
 use crate::auth::limits::TurnPermit;
 
@@ -105,6 +106,8 @@ pub(crate) struct UpstreamAborted;
 pub(crate) struct ProxyBody {
     answer: Incoming,
     in_flight: InFlight,
+    /// Reused for another request when the body has ended.
+    connection: Option<PooledConnection>,
     /// The timeout between two chunks.
     idle: Duration,
     /// Created when the first chunk has to be awaited.
@@ -118,7 +121,22 @@ pub(crate) struct ProxyBody {
 
 impl ProxyBody {
     pub(crate) fn new(answer: Incoming, in_flight: InFlight, idle: Duration) -> Self {
-        Self { answer, in_flight, idle, timer: None, is_waiting: false, aborted: None, mask: None }
+        let (connection, timer, aborted, mask) = (None, None, None, None);
+        Self { answer, in_flight, connection, idle, timer, is_waiting: false, aborted, mask }
+    }
+
+    /// Adds the connection of the response.
+    pub(crate) fn on(mut self, connection: PooledConnection) -> Self {
+        self.connection = Some(connection);
+        self
+    }
+
+    /// Records the end of the response and releases its connection.
+    fn finish(&mut self) {
+        self.in_flight.end(ExchangeOutcome::Answered);
+        if let Some(connection) = self.connection.take() {
+            connection.release();
+        }
     }
 
     pub(crate) fn with_mask(mut self, mask: Option<KeyMask>) -> Self {
@@ -191,7 +209,7 @@ impl Body for ProxyBody {
                     context.waker().wake_by_ref();
                     return Poll::Ready(Some(Ok(Frame::data(rest))));
                 }
-                this.in_flight.end(ExchangeOutcome::Answered);
+                this.finish();
                 Poll::Ready(None)
             }
             Poll::Pending => {
@@ -214,7 +232,7 @@ impl Drop for ProxyBody {
     fn drop(&mut self) {
         // The body is not polled again after its last byte.
         if self.answer.is_end_stream() {
-            self.in_flight.end(ExchangeOutcome::Answered);
+            self.finish();
         }
     }
 }

@@ -24,6 +24,7 @@ mod request_body;
 pub(crate) mod route;
 pub(crate) mod scan;
 mod upstream;
+mod upstream_pool;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -69,6 +70,7 @@ pub(crate) fn endpoint(path: &str) -> Option<WireDialect> {
 /// Handles a request to one of the drop-in endpoints `routes`.
 pub(crate) async fn answer(
     app: &App,
+    upstreams: &Upstreams,
     routes: &[DropInRoute],
     dialect: WireDialect,
     peer: SocketAddr,
@@ -80,7 +82,7 @@ pub(crate) async fn answer(
     let config = app.config();
     let (mut mode, mut reader) = (None, Trust::Public);
     let admitted = match target(routes, dialect, &head) {
-        Ok(target) => admit(app, &config, target, peer, &head, &mut reader).await,
+        Ok(target) => admit(app, upstreams, &config, target, peer, &head, &mut reader).await,
         Err(problem) => Err(problem),
     };
     let answer = match admitted {
@@ -124,6 +126,7 @@ impl AdmittedRequest<'_> {
 
 async fn admit<'a>(
     app: &App,
+    upstreams: &Upstreams,
     config: &Arc<Config>,
     target: Target<'a>,
     peer: SocketAddr,
@@ -134,7 +137,7 @@ async fn admit<'a>(
     let identity = client_identity::resolve(app, config, dialect, peer, &head.headers).await?;
     let occasion = occasion(&identity, config, &head.headers)?;
     *reader = identity.trust(config, &head.headers, occasion.as_ref());
-    let upstream = app.upstreams.find(dialect, config, &*app.secrets)?;
+    let upstream = upstreams.find(dialect, config, &*app.secrets)?;
     let headers = outgoing_headers(&identity, &upstream, &head.headers)?;
     let admitted = admitted(app, config, &identity, target)?;
     let payer = identity.payer(config, &head.headers, occasion.as_ref());

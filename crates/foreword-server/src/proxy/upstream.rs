@@ -9,28 +9,23 @@ use bytes::Bytes;
 use foreword_core::provider::{KeySource, Provider, WireDialect};
 use foreword_tls::TlsError;
 use foreword_workspace::config::Config;
+use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Uri, header};
-use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
 
 use super::key_mask::ProviderKeys;
+use super::upstream_pool::UpstreamPool;
 use crate::app::Secrets;
 use crate::problem::Problem;
-
-const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-
-pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// A provider, ready for requests.
 pub(crate) struct Upstream {
     pub(crate) name: Arc<str>,
-    pub(crate) client: HttpClient,
-    /// The base URL including `/v1`.
-    base: String,
+    pub(crate) pool: Arc<UpstreamPool>,
+    /// The path of the base URL, including `/v1`.
+    path: String,
     key: Key,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// The keys of all providers, which are masked in responses.
@@ -46,16 +41,14 @@ enum Key {
 }
 
 impl Upstream {
-    /// The URI of a request.
+    /// The path and query of a request.
     pub(crate) fn uri(&self, rest: &str, query: Option<&str>) -> Result<Uri, Problem> {
-        let uri = match query {
-            Some(query) => format!("{}/{rest}?{query}", self.base),
-            None => format!("{}/{rest}", self.base),
+        let path = match query {
+            Some(query) => format!("{}/{rest}?{query}", self.path),
+            None => format!("{}/{rest}", self.path),
         };
-        uri.parse().map_err(|_| {
-            let detail = format!("`providers.{}.base_url` is not a valid URL", self.name);
-            not_configured(detail, "write it as `https://api.example.com/v1`")
-        })
+        let path = PathAndQuery::from_maybe_shared(Bytes::from(path));
+        path.map(Uri::from).map_err(|_| invalid_url(&self.name))
     }
 
     /// The headers with the owner's credentials.
@@ -82,6 +75,11 @@ impl Upstream {
     }
 }
 
+fn invalid_url(name: &str) -> Problem {
+    let detail = format!("`providers.{name}.base_url` is not a valid URL");
+    not_configured(detail, "write it as `https://api.example.com/v1`")
+}
+
 fn not_configured(cause: String, help: impl Into<String>) -> Problem {
     let public = "the provider is not configured: the server's owner can see the reason";
     Problem::new(http::StatusCode::INTERNAL_SERVER_ERROR, "provider_not_configured", public)
@@ -98,8 +96,8 @@ struct UpstreamCache {
     config: Option<Arc<Config>>,
     anthropic: Option<Arc<Upstream>>,
     openai: Option<Arc<Upstream>>,
-    /// By connect timeout and TLS. Pools survive a change of the configuration.
-    clients: HashMap<(Duration, bool), HttpClient>,
+    /// By connect timeout and base URL. Pools survive a change of the configuration.
+    pools: HashMap<(Duration, Uri), Arc<UpstreamPool>>,
 }
 
 impl Upstreams {
@@ -126,7 +124,7 @@ impl Upstreams {
             let help = format!("configure it in `providers.{name}` of foreword.yaml");
             return Err(not_configured(format!("there is no provider `{name}`"), help));
         };
-        let mut made = make(provider, &mut cache.clients, secrets)?;
+        let mut made = make(provider, &mut cache.pools, secrets)?;
         made.keys = ProviderKeys::of(config, secrets);
         let made = Arc::new(made);
         match dialect {
@@ -139,7 +137,7 @@ impl Upstreams {
 
 fn make(
     provider: &Provider,
-    clients: &mut HashMap<(Duration, bool), HttpClient>,
+    pools: &mut HashMap<(Duration, Uri), Arc<UpstreamPool>>,
     secrets: &dyn Secrets,
 ) -> Result<Upstream, Problem> {
     let mut base = provider.base_url.trim().trim_end_matches('/').to_owned();
@@ -147,19 +145,25 @@ fn make(
     if provider.dialect == WireDialect::Anthropic && !base.ends_with("/v1") {
         base.push_str("/v1");
     }
-    let encrypts = base.starts_with("https://");
-    let kind = (provider.timeouts.connect, encrypts);
-    let client = match clients.get(&kind) {
-        Some(client) => client.clone(),
-        None => clients.entry(kind).or_insert(client(kind.0, &base)?).clone(),
+    let url: Uri = base.parse().map_err(|_| invalid_url(&provider.name))?;
+    let key_of_pool = (provider.timeouts.connect, url);
+    let pool = match pools.get(&key_of_pool) {
+        Some(pool) => Arc::clone(pool),
+        None => {
+            let (connect, url) = &key_of_pool;
+            let pool = UpstreamPool::new(url, connector(*connect, &base)?);
+            let pool = Arc::new(pool.ok_or_else(|| invalid_url(&provider.name))?);
+            Arc::clone(pools.entry(key_of_pool.clone()).or_insert(pool))
+        }
     };
+    let path = key_of_pool.1.path().trim_end_matches('/').to_owned();
     let headers = provider.headers.iter().filter_map(|(name, value)| {
         Some((HeaderName::from_bytes(name.as_bytes()).ok()?, secret_value(value.reveal())?))
     });
     Ok(Upstream {
         name: Arc::clone(&provider.name),
-        client,
-        base,
+        pool,
+        path,
         key: key(provider, secrets),
         headers: headers.collect(),
         keys: ProviderKeys::default(),
@@ -188,8 +192,8 @@ fn secret_value(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// A client without redirects, which could leak the key, and without a proxy.
-fn client(connect: Duration, url: &str) -> Result<HttpClient, Problem> {
+/// A connector without a proxy.
+fn connector(connect: Duration, url: &str) -> Result<HttpsConnector<HttpConnector>, Problem> {
     let tls = foreword_tls::client_config_for(url).map_err(|error| match error {
         TlsError::NoRootCertificates => {
             let help = "install the package `ca-certificates`";
@@ -203,10 +207,5 @@ fn client(connect: Duration, url: &str) -> Result<HttpClient, Problem> {
     http.enforce_http(false);
     http.set_nodelay(true);
     http.set_connect_timeout(Some(connect));
-    let connector =
-        HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(http);
-    Ok(Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
-        .build(connector))
+    Ok(HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(http))
 }

@@ -119,38 +119,42 @@ async fn unconfigured_agent_is_owner_only() {
 
 #[tokio::test]
 async fn prompts_follow_file_edits_after_an_idle_period() {
-    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
-    let (asked, lent) = (TestApp::start().await, app_before(&fake, "proxy: { mode: prepend }\n").await);
-    let write = |words: &str| {
-        for app in [&asked, &lent] {
-            std::fs::write(app.folder.path().join("SOUL.md"), words).unwrap();
-        }
-    };
-    let both = async |words: &str| {
-        let (_, built) = asked.send("POST", PLACE, &asked.bob, &json!({})).await;
+    let app = TestApp::start().await;
+    let write = |words: &str| std::fs::write(app.folder.path().join("SOUL.md"), words).unwrap();
+    let ask = async |words: &str| {
+        let (_, built) = app.send("POST", PLACE, &app.bob, &json!({})).await;
         assert!(built.to_string().contains(words), "{built}");
-        // A new conversation each time.
-        let said = json!([{ "role": "user", "content": format!("Is it so? {words}?") }]);
-        let body = json!({ "model": "m", "max_tokens": 9, "messages": said });
-        let answer = post(&lent, MESSAGES, &lent.bob, body.to_string()).send().await.unwrap();
-        assert_eq!(answer.status(), 200);
-        let received: Value = serde_json::from_str(&fake.requests().pop().unwrap().text()).unwrap();
-        assert!(received["system"].to_string().contains(words), "{received}");
     };
     write("You are kind.\n");
-    both("You are kind.").await;
+    ask("You are kind.").await;
     // Until then no request waits for the files to be checked.
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(21)).await;
     tokio::time::resume();
-    // The server has closed idle connections, which the first request on each discovers.
-    for app in [&asked, &lent] {
-        let _ = app.request("GET", "/healthz", "").send().await;
-    }
+    // The server has closed idle connections, which the first request discovers.
+    let _ = app.request("GET", "/healthz", "").send().await;
     write("You are brief.\n");
-    both("You are brief.").await;
-    asked.stop().await;
-    lent.stop().await;
+    ask("You are brief.").await;
+    app.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drop_in_prompts_follow_file_edits() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let app = app_before(&fake, "proxy: { mode: prepend }\n").await;
+    for words in ["You are kind.", "You are brief."] {
+        std::fs::write(app.folder.path().join("SOUL.md"), words).unwrap();
+        // As the file watcher does.
+        app.workspace.refresh();
+        // A new conversation each time.
+        let said = json!([{ "role": "user", "content": format!("Is it so? {words}?") }]);
+        let body = json!({ "model": "m", "max_tokens": 9, "messages": said });
+        let answer = post(&app, MESSAGES, &app.bob, body.to_string()).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        let received: Value = serde_json::from_str(&fake.requests().pop().unwrap().text()).unwrap();
+        assert!(received["system"].to_string().contains(words), "{received}");
+    }
+    app.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -110,10 +110,7 @@ impl Recording {
         self.0.get_or_init(|| {
             let (queue, receiver) = batch_queue::batch_queue(QUEUE_CAPACITY);
             let recorder = Arc::new(ExchangeRecorder::new(app));
-            // A client may disconnect while the runtime shuts down, when nothing can be spawned.
-            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                runtime.spawn(recorder_worker::run(Arc::clone(&recorder), receiver));
-            }
+            app.runtime.spawn(recorder_worker::run(Arc::clone(&recorder), receiver));
             Running { recorder, queue }
         })
     }

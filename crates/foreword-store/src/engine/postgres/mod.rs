@@ -16,6 +16,7 @@ mod tls;
 use std::sync::Arc;
 
 use foreword_core::timestamp::Timestamp;
+use tokio::runtime::Handle;
 use tokio::sync::{RwLock, broadcast};
 
 use super::job::Job;
@@ -36,6 +37,8 @@ struct Inner {
     listener: Listener,
     /// Read-locked by running operations, write-locked by `close`.
     under_way: Arc<RwLock<()>>,
+    /// The runtime that opened the database. Connections live on it, also if another runtime uses them.
+    runtime: Handle,
 }
 
 impl Postgres {
@@ -49,7 +52,8 @@ impl Postgres {
         let connections = Arc::new(ConnectionPool::new(address, place)?);
         let migrated = schema::prepare(&connections, now).await?;
         let listener = Listener::start(&connections).await?;
-        Ok((Self(Arc::new(Inner { connections, listener, under_way: Arc::default() })), migrated))
+        let inner = Inner { connections, listener, under_way: Arc::default(), runtime: Handle::current() };
+        Ok((Self(Arc::new(inner)), migrated))
     }
 
     pub(crate) fn changes(&self) -> broadcast::Receiver<StoreChange> {
@@ -60,7 +64,7 @@ impl Postgres {
     pub(crate) async fn submit(&self, mut job: Box<dyn Job>) {
         let connections = Arc::clone(&self.0.connections);
         let under_way = Arc::clone(&self.0.under_way).read_owned().await;
-        tokio::spawn(async move {
+        self.0.runtime.spawn(async move {
             let result = run::run(&connections, job.as_mut()).await;
             drop(under_way);
             job.reply(result);
