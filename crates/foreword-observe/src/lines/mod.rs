@@ -7,6 +7,7 @@
 //! the event's own fields. An own field with a name of this list is omitted if its value is the same, and otherwise
 //! written as `metadata.` plus its name.
 
+mod direct;
 mod entry;
 pub mod file;
 mod layer;

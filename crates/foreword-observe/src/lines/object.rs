@@ -39,7 +39,7 @@ fn written(fields: &[(&str, Value)], own: &Map<String, Value>, cap: Option<usize
     }
     for (name, value) in own.iter().filter(|(_, value)| !value.is_null()) {
         let same = || fields.iter().any(|(field, known)| field == name && known == value);
-        if !taken.contains(name.as_str()) && !RESERVED.contains(&name.as_str()) {
+        if !taken.contains(name.as_str()) && !is_reserved(name) {
             out.field(name, value);
         } else if !same() {
             out.field(&format!("metadata.{name}"), value);
@@ -77,6 +77,11 @@ const RESERVED: [&str; 23] = [
     "layerVersions",
     "truncated",
 ];
+
+/// Whether an own field with this name has to be renamed or omitted.
+pub(super) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
 
 struct Object {
     text: String,
