@@ -30,6 +30,7 @@ use crate::spending::SpendTracker;
 use crate::tool::sets::ToolSets;
 use crate::tool::{OutsideTools, Tool, ToolSource};
 use crate::turn::cache_diagnosis_worker::CacheDiagnosisWorker;
+use crate::turn::prefetch::PrefetchedInputs;
 use crate::turn::running_turns::RunningTurns;
 
 /// The duration of a turn's lease. Without renewal, other nodes treat the turn as interrupted.
@@ -97,6 +98,8 @@ pub(crate) struct Shared {
     pub(crate) tool_sets: ToolSets,
     /// The spending that counts against budgets.
     pub(crate) spending: SpendTracker,
+    /// What the next turns of recent conversations will need.
+    pub(crate) prefetched: PrefetchedInputs,
     /// The turns that run in this process.
     pub(crate) turns: RunningTurns,
     /// The workflow runs of this process.
@@ -143,6 +146,7 @@ impl Shared {
             files: FileChanges::default(),
             tool_sets: ToolSets::default(),
             spending,
+            prefetched: PrefetchedInputs::default(),
             turns: RunningTurns::default(),
             runs: Runs::default(),
             firings: RunningFirings::default(),

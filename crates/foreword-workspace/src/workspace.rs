@@ -232,6 +232,7 @@ impl Workspace {
         let built = Arc::new(build::build(&view, &self.dir, request)?);
         if built.repeatable && request.state.is_none() {
             let key = PromptKey::of(&snapshot, request);
+            let key = if built.has_conversation_id { key.with_conversation(request) } else { key };
             self.ready.insert(key, CachedPrompt::new(Arc::clone(&built), &request.now));
         }
         Ok(built)
@@ -257,8 +258,14 @@ impl Workspace {
         if request.state.is_some() {
             return None;
         }
-        let key = PromptKey::of(snapshot, request);
-        let ready = self.ready.get(&key)?;
+        let mut key = PromptKey::of(snapshot, request);
+        let ready = match self.ready.get(&key) {
+            Some(ready) => ready,
+            None => {
+                key = key.with_conversation(request);
+                self.ready.get(&key)?
+            }
+        };
         if request.sources == SourcePolicy::Require && !ready.built.sources.are_complete() {
             return None;
         }

@@ -90,7 +90,7 @@ impl Agent {
         let id = message.id.clone();
         let begin = begin_turn(shared, &scope, TakeMessages::Nothing)?;
         // Read the inputs of the turn while the message is being written.
-        let ahead = handle.prefetched.take(&shared.store, &inbound.conversation);
+        let ahead = shared.prefetched.take(&shared.store, &inbound.conversation);
         let accepted = self.accept(AcceptAndBegin { message, key: inbound.key, begin }, &who).await;
         if !matches!(accepted, Ok((AcceptOutcome::New(_), _))) {
             handle.origins.remove(&id);

@@ -21,7 +21,6 @@ use crate::error::AgentError;
 use crate::shared::Shared;
 use crate::turn::await_tool_servers;
 use crate::turn::driver::{Driver, finish};
-use crate::turn::prefetch::PrefetchedInputs;
 use crate::turn::read_ahead::ReadAhead;
 use crate::turn::recovery;
 use crate::turn::scope::TurnScope;
@@ -64,7 +63,6 @@ pub(crate) struct Handle {
     pub(crate) mailbox: mpsc::UnboundedSender<Command>,
     pub(crate) feed: Feed,
     pub(crate) origins: PendingOrigins,
-    pub(crate) prefetched: PrefetchedInputs,
 }
 
 /// The origins of pending messages that this process has accepted.
@@ -161,7 +159,6 @@ pub(crate) struct Task {
     mailbox: Mailbox,
     feed: Feed,
     origins: PendingOrigins,
-    prefetched: PrefetchedInputs,
     stopping: bool,
 }
 
@@ -173,15 +170,10 @@ pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
         mailbox: sender,
         feed: Feed::of(id.clone(), Arc::clone(&shared.observer)),
         origins: PendingOrigins::default(),
-        prefetched: PrefetchedInputs::default(),
     };
-    let Handle { feed, origins, prefetched, .. } = handle.clone();
-    let task = Task { shared, id, mailbox, feed, origins, prefetched: prefetched.clone(), stopping: false };
-    tokio::spawn(async move {
-        // The future is too large for the stack.
-        Box::pin(task.run()).await;
-        prefetched.clear();
-    });
+    let Handle { feed, origins, .. } = handle.clone();
+    let task = Task { shared, id, mailbox, feed, origins, stopping: false };
+    tokio::spawn(task.run());
     handle
 }
 
@@ -201,7 +193,8 @@ impl Task {
                     }
                 }
             };
-            self.handle(command).await;
+            // Boxed, so that an idle task is small.
+            Box::pin(self.handle(command)).await;
             if self.stopping {
                 return;
             }
@@ -245,7 +238,7 @@ impl Task {
                 let _ = done.send(result);
             }
             Command::HandOver { new, done } => {
-                self.prefetched.clear();
+                self.shared.prefetched.clear(&self.id);
                 let result = Box::pin(hand_over::perform(&self.shared, *new, &self.feed)).await;
                 // The requester may have disconnected.
                 let _ = done.send(result);
@@ -280,7 +273,7 @@ impl Task {
             }
         }
         compaction::after_turn(&self.shared, &next, &mut self.mailbox, &self.feed).await;
-        self.prefetched.prefetch(&self.shared, next);
+        self.shared.prefetched.prefetch(&self.shared, next);
     }
 
     /// Answers pending messages in order. Consecutive messages of one author share a turn.

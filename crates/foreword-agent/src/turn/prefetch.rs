@@ -4,6 +4,7 @@
 //! [`TurnInputs::followed_by`](foreword_store::turn_inputs::TurnInputs::followed_by). The prompt cache has its own
 //! keys.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use foreword_core::compaction::weight;
@@ -22,17 +23,55 @@ use crate::turn::prepare::request;
 use crate::turn::read_ahead::ReadAhead;
 use crate::turn::scope::TurnScope;
 
-/// The maximum size of inputs that stay in memory between two turns.
+/// The maximum size of the inputs of one conversation.
 const MAX_PREFETCHED_BYTES: usize = 256 * 1024;
+/// The maximum size of all inputs. The oldest are discarded, so idle conversations cost almost nothing.
+const MAX_TOTAL_BYTES: usize = 8 * 1024 * 1024;
+/// The size of inputs without their history: mostly the frozen prompt.
+const FIXED_BYTES: usize = 32 * 1024;
 
-/// The prefetched inputs of the next turn of one conversation.
+/// The prefetched inputs of the next turns, by conversation.
 #[derive(Clone, Default)]
-pub(crate) struct PrefetchedInputs(Arc<Mutex<Option<TurnInputs>>>);
+pub(crate) struct PrefetchedInputs(Arc<Mutex<Entries>>);
+
+#[derive(Default)]
+struct Entries {
+    by_conversation: BTreeMap<ConversationId, (TurnInputs, usize)>,
+    /// May contain conversations whose inputs were taken.
+    oldest_first: VecDeque<ConversationId>,
+    bytes: usize,
+}
+
+impl Entries {
+    fn insert(&mut self, conversation: ConversationId, inputs: TurnInputs, size: usize) {
+        self.remove(&conversation);
+        self.bytes += size;
+        self.oldest_first.push_back(conversation.clone());
+        self.by_conversation.insert(conversation, (inputs, size));
+        while self.bytes > MAX_TOTAL_BYTES
+            && let Some(oldest) = self.oldest_first.pop_front()
+        {
+            self.remove(&oldest);
+        }
+        // Bounds the list while few inputs are kept.
+        if self.oldest_first.len() > 2 * self.by_conversation.len() {
+            let Self { by_conversation, oldest_first, .. } = self;
+            oldest_first.retain(|conversation| by_conversation.contains_key(conversation));
+        }
+    }
+
+    fn remove(&mut self, conversation: &ConversationId) -> Option<TurnInputs> {
+        let (inputs, size) = self.by_conversation.remove(conversation)?;
+        self.bytes -= size;
+        Some(inputs)
+    }
+}
 
 impl PrefetchedInputs {
-    /// Takes the prefetched inputs. Without any, starts reading them.
+    /// Takes the prefetched inputs of a conversation. Without any, starts reading them.
     pub(crate) fn take(&self, store: &Store, conversation: &ConversationId) -> ReadAhead {
-        match self.0.lock().take() {
+        let taken = self.0.lock().remove(conversation);
+        match taken {
             Some(inputs) => ReadAhead::Done(Box::new(inputs)),
             None => ReadAhead::start(store, conversation),
         }
@@ -43,16 +82,17 @@ impl PrefetchedInputs {
         let (ready, shared) = (self.clone(), Arc::clone(shared));
         tokio::spawn(async move {
             let Ok((inputs, request)) = expected(&shared, &scope).await else { return };
-            if bytes(&inputs) <= MAX_PREFETCHED_BYTES {
-                *ready.0.lock() = Some(inputs);
+            let size = bytes(&inputs);
+            if size <= MAX_PREFETCHED_BYTES {
+                ready.0.lock().insert(scope.conversation, inputs, size + FIXED_BYTES);
             }
             let _ = build(&shared, Request { sources: SourcePolicy::Tolerate, ..request }).await;
         });
     }
 
-    /// Discards the prefetched inputs.
-    pub(crate) fn clear(&self) {
-        self.0.lock().take();
+    /// Discards the prefetched inputs of a conversation.
+    pub(crate) fn clear(&self, conversation: &ConversationId) {
+        self.0.lock().remove(conversation);
     }
 }
 
@@ -80,4 +120,25 @@ fn bytes(inputs: &TurnInputs) -> usize {
         ContentBlock::Other(value) => value.to_string().len(),
     });
     sizes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oldest_inputs_are_discarded_beyond_the_total() {
+        let mut entries = Entries::default();
+        let id = |number: usize| ConversationId::new(format!("c-{number}")).unwrap();
+        for number in 0..1_000 {
+            entries.insert(id(number), TurnInputs::default(), FIXED_BYTES);
+            entries.insert(id(number), TurnInputs::default(), FIXED_BYTES);
+        }
+        let kept = MAX_TOTAL_BYTES / FIXED_BYTES;
+        assert_eq!((entries.by_conversation.len(), entries.bytes), (kept, MAX_TOTAL_BYTES));
+        assert!(entries.oldest_first.len() <= 2 * kept);
+        assert!(entries.remove(&id(0)).is_none() && entries.remove(&id(999)).is_some());
+        (0..1_000).for_each(|number| drop(entries.remove(&id(number))));
+        assert_eq!(entries.bytes, 0);
+    }
 }

@@ -44,6 +44,8 @@ pub(super) struct Gatherer<'a> {
     pub(super) warnings: Vec<Warning>,
     /// Whether the same snapshot gives the same texts again.
     pub(super) repeatable: bool,
+    /// Whether a template contains the conversation's id.
+    pub(super) has_conversation_id: bool,
     /// The versions of the stored texts that were used.
     pub(super) versions: StoredVersions,
     /// The sources that were read, and those that failed.
@@ -75,6 +77,7 @@ impl<'a> Gatherer<'a> {
             counter: Tokenizer::Estimate,
             warnings: Vec::new(),
             repeatable: true,
+            has_conversation_id: false,
             versions: StoredVersions::default(),
             sources: Sources::default(),
             layer_reads: LayerReads::default(),

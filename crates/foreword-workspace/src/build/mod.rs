@@ -63,6 +63,9 @@ pub struct Built {
     /// Whether the same request gives the same frozen text as long as no file changes. False for a template that shows
     /// the time.
     pub repeatable: bool,
+    /// Whether the prompt contains the id of its conversation. If not, `occasion` has none, and other conversations may
+    /// reuse it.
+    pub has_conversation_id: bool,
 }
 
 pub(crate) fn build(
@@ -86,6 +89,7 @@ pub(crate) fn build(
     materials.warnings.splice(0..0, occasion_warnings(config, request, &who));
     materials.warnings.extend(model.iter().flat_map(|model| model_warnings(model, request)));
     let (repeatable, stored) = (gatherer.repeatable, Arc::new(gatherer.versions));
+    let has_conversation_id = gatherer.has_conversation_id;
     let sources = Arc::new(gatherer.sources);
     let settings = Settings {
         blueprint: &config.blueprint.name,
@@ -107,8 +111,20 @@ pub(crate) fn build(
         context: request.context_hash(),
     };
     let (tools, cache_ttl) = (tools.into(), config.cache_ttl);
-    let occasion = who.occasion;
-    Ok(Built { prompt, occasion, dependencies, model, tools, cache_ttl, stored, sources, repeatable })
+    let conversation = who.occasion.conversation.filter(|_| has_conversation_id);
+    let occasion = Occasion { conversation, ..who.occasion };
+    Ok(Built {
+        prompt,
+        occasion,
+        dependencies,
+        model,
+        tools,
+        cache_ttl,
+        stored,
+        sources,
+        repeatable,
+        has_conversation_id,
+    })
 }
 
 /// The token budget of the prompt, in estimated tokens. It shrinks if the provider counts more tokens than the

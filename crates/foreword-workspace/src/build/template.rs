@@ -113,7 +113,8 @@ impl Gatherer<'_> {
         values
     }
 
-    fn prompt_variable(&self, name: &str) -> Option<String> {
+    fn prompt_variable(&mut self, name: &str) -> Option<String> {
+        self.has_conversation_id |= name == "conversation_id";
         let occasion = &self.who.occasion;
         match name {
             "cwd" => Some(self.dir.cwd_name(self.request)),

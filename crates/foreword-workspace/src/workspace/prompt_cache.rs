@@ -19,6 +19,7 @@ use crate::speaker::Speaker;
 pub(super) struct PromptKey {
     generation: u64,
     speaker: Speaker,
+    /// `None` for prompts that do not contain the conversation's id: all conversations share them.
     conversation: Option<Arc<str>>,
     cwd: Option<PathBuf>,
     session_instructions: Option<Arc<str>>,
@@ -34,11 +35,12 @@ pub(super) struct PromptKey {
 }
 
 impl PromptKey {
+    /// The key of a prompt without the conversation's id.
     pub(super) fn of(snapshot: &Snapshot, request: &Request) -> Self {
         Self {
             generation: snapshot.generation,
             speaker: request.speaker.clone(),
-            conversation: request.conversation.clone(),
+            conversation: None,
             cwd: request.cwd.clone(),
             session_instructions: request.session_instructions.clone(),
             context: request.context_hash(),
@@ -50,6 +52,11 @@ impl PromptKey {
             last_good: request.last_good.as_ref().map(|last_good| last_good.identity()),
             turn_layers_only: request.sources == SourcePolicy::TurnLayersOnly,
         }
+    }
+
+    /// The key of a prompt with the id of the request's conversation.
+    pub(super) fn with_conversation(self, request: &Request) -> Self {
+        Self { conversation: request.conversation.clone(), ..self }
     }
 }
 

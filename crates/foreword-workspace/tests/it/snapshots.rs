@@ -448,3 +448,28 @@ fn different_speakers_share_no_cached_prompt() {
         }
     }
 }
+
+#[test]
+fn conversations_share_a_prompt_without_their_id() {
+    let folder = Folder::with(&[("SOUL.md", "Be kind.")]);
+    let workspace = open(&folder);
+    let of = |name: &str| Request { conversation: Some(name.into()), ..request() };
+    let first = workspace.build(&of("c-1")).unwrap();
+    assert!(Arc::ptr_eq(&first, &workspace.build(&of("c-2")).unwrap()));
+    assert_eq!(first.occasion.conversation, None);
+}
+
+#[test]
+fn conversations_with_their_id_in_the_prompt_share_none() {
+    let config = "agent: { blueprint: template }\nprompt: { template_file: prompts/system.md }\n";
+    let folder =
+        Folder::with(&[("foreword.yaml", config), ("prompts/system.md", "In [prompt:conversation_id].")]);
+    let workspace = open(&folder);
+    let of = |name: &str| Request { conversation: Some(name.into()), ..request() };
+    for name in ["c-1", "c-2", "c-1"] {
+        let built = workspace.build(&of(name)).unwrap();
+        assert_eq!(&*built.prompt.frozen.text, format!("In {name}."));
+        assert!(workspace.ready(&of(name)).is_some());
+    }
+    assert!(workspace.ready(&of("c-3")).is_none());
+}
