@@ -19,7 +19,9 @@ use foreword_core::provider::Secret;
 use foreword_core::timestamp::Timestamp;
 use foreword_server::server::{Secrets, ServerParts};
 use foreword_store::events::{EventQueue, QueueConfig, RetentionConfig};
+use foreword_store::location::Location;
 use foreword_store::store::Store;
+use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
@@ -82,16 +84,12 @@ impl RunningAgent {
     ) -> Result<Self, Failure> {
         process.require_workspace()?;
         let runtime = runtime()?;
-        let location = location(&workspace, process)?;
         let clock_and_rng: Arc<dyn ClockAndRng> = Arc::new(Machine);
-        let store = runtime.block_on(Store::open(&location, clock_and_rng.timestamp()))?;
-        migration_notice::print(&store);
+        let config = Arc::clone(&workspace.snapshot().config);
+        let location = location(&workspace, process)?;
+        let store = runtime.block_on(open_store(&location, &config, clock_and_rng.timestamp()))?;
         // A directory that can't be written needs no record: its store is elsewhere.
         let _ = workspace.record_configured();
-        let config = Arc::clone(&workspace.snapshot().config);
-        for agent in config.all_agents() {
-            runtime.block_on(store.sync_defaults(&agent.blueprint, clock_and_rng.timestamp()))?;
-        }
         let events = runtime.block_on(async { event_queue(&store, config.event_days, &clock_and_rng) });
         let node = node(&clock_and_rng)?;
         // Without file locks, leases alone show which nodes are alive.
@@ -204,6 +202,16 @@ impl RunningAgent {
         });
         self.runtime.shutdown_timeout(Duration::from_secs(1));
     }
+}
+
+/// Opens the store, migrates it if necessary, and stores the default texts of the configured agents.
+async fn open_store(location: &Location, config: &Config, now: Timestamp) -> Result<Store, Failure> {
+    let store = Store::open(location, now).await?;
+    migration_notice::print(&store);
+    for agent in config.all_agents() {
+        store.sync_defaults(&agent.blueprint, now).await?;
+    }
+    Ok(store)
 }
 
 /// Reads secrets from the environment of this process.
