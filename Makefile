@@ -5,12 +5,12 @@ SECONDS ?= 5
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test browser-tests pictures dist package-tests kill-tests fuzz bench gateways clean-fuzz
+.PHONY: help demo page test test-quick browser-tests pictures dist package-tests kill-tests fuzz bench footprint gateways clean-fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Build foreword, write a demo workspace into a temporary folder and explain its prompt
+demo: ## Build foreword and show it in four scenes; on a terminal, then serve the demo page
 	@./scripts/demo.sh
 
 page: ## Build the web page, which the next cargo build embeds; needs Node 20 and npm
@@ -18,6 +18,9 @@ page: ## Build the web page, which the next cargo build embeds; needs Node 20 an
 
 test: ## All checks: format, lints, tests, third-party programs, browser, documentation
 	@./scripts/test.sh
+
+test-quick: ## Format, lints and the tests that need no other program: a few minutes, for use while you work
+	@./scripts/test-quick.sh
 
 browser-tests: ## Test the web page in a real browser, and take screenshots of its views
 	@./scripts/browser-tests.sh
@@ -40,6 +43,9 @@ fuzz: ## Fuzz each parser for SECONDS (5) from SEED (1; 0 for a new one each tim
 bench: ## Measure speed and memory relative to peers in the same run, also on a temporary Postgres if possible
 	@if settings=$$(./scripts/postgres.sh start durable); then eval "$$settings"; trap './scripts/postgres.sh stop' EXIT; fi; \
 	cargo bench -p foreword-bench
+
+footprint: ## Build with the profile `dist` and measure size, memory, CPU time per proxied request and turns per second
+	@./bench/footprint.sh
 
 gateways: ## Compare the drop-in endpoint with a bare proxy, LiteLLM and Portkey, which are installed for it
 	@./scripts/gateways.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Demonstrates Foreword on a demo workspace. Writes only to the build folder and a new temporary folder.
+# Builds foreword and shows it in four scenes on a demo workspace. On a terminal it then serves the demo page; in a pipe
+# it exits. Writes only to the build folder and a new temporary folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,103 +9,102 @@ if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
     bold=$'\033[1m' plain=$'\033[0m'
 fi
 
-# Prints a command and runs it.
-show() {
-    printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"
+target=${CARGO_TARGET_DIR:-target}
+log=$(mktemp "${TMPDIR:-/tmp}/foreword-build.XXXXXX")
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -f "$log"' EXIT
+
+# progress PID: one line about the build, rewritten on a terminal until the process ends.
+progress() {
+    [[ -t 2 ]] || { printf 'Building foreword, two to three minutes the first time.\n' >&2; return; }
+    while kill -0 "$1" 2>/dev/null; do
+        printf '\rBuilding foreword: %d packages compiled, %d s (two to three minutes the first time) ' \
+            "$(grep -c '^ *Compiling' "$log" || true)" "$SECONDS" >&2
+        sleep 0.5
+    done
+    printf '\r\033[K' >&2
 }
 
-printf 'Building foreword. The first time this takes a minute or two.\n'
-show ./scripts/page.sh
-./scripts/page.sh || (($? == 77))
-show cargo build --bin foreword
-cargo build --bin foreword
+# The page is built while the libraries compile; the program embeds it, so it comes last.
+build() {
+    ./scripts/page.sh &
+    local page=$! code=0
+    cargo build --profile demo -p foreword-agent -p foreword-providers -p foreword-offline -p foreword-observe
+    wait "$page" || code=$?
+    if ((code != 0 && code != 77)); then return "$code"; fi
+    cargo build --profile demo --bin foreword
+}
 
-bin="${CARGO_TARGET_DIR:-target}/debug/foreword"
-workspace="$(mktemp -d "${TMPDIR:-/tmp}/foreword-demo.XXXXXX")/workspace"
+build >"$log" 2>&1 &
+building=$!
+progress "$building"
+if ! wait "$building"; then
+    cat "$log" >&2
+    printf 'The build failed.\n' >&2
+    exit 1
+fi
+printf 'Built in %d s.\n' "$SECONDS"
 
-foreword() {
-    show "$bin" "$@"
+bin=$target/demo/foreword
+folder=$(mktemp -d "${TMPDIR:-/tmp}/foreword-demo.XXXXXX")
+export FOREWORD_WORKSPACE=$folder/workspace
+"$bin" init "$FOREWORD_WORKSPACE" >/dev/null
+
+scene() {
+    printf '\n%s%s%s\n' "$bold" "$*" "$plain"
+}
+
+# run ARGUMENT…: prints the command as it would be typed, and runs it.
+run() {
+    printf '$ foreword'
+    local argument
+    for argument in "$@"; do
+        if [[ $argument == *[!a-zA-Z0-9_:/.=-]* ]]; then printf ' "%s"' "$argument"; else printf ' %s' "$argument"; fi
+    done
+    printf '\n'
     "$bin" "$@"
 }
 
-# Sends one message to the agent, printed with quotes.
-ask() {
-    local message=$1
-    shift
-    show "$bin --workspace $workspace chat${*:+ $*} \"$message\""
-    "$bin" --workspace "$workspace" chat "$@" "$message"
+# answer ARGUMENT…: the same for `chat`, without the part of the answer in which the offline model describes its prompt.
+answer() {
+    run chat "$@" 2>&1 | sed -u '/^I am the offline model/,/^$/d'
 }
 
-printf '\nA workspace for an assistant shared by a family:\n'
-foreword init "$workspace"
+scene '1. A prompt has layers, and trust decides who gets them. Bob writes in a group:'
+run explain --user bob --channel signal:bob --situation group
 
-printf '\nThe prompt for the owner, and why each layer is included:\n'
-foreword --workspace "$workspace" explain
+scene '2. Memory follows the same rule. Alice, the owner, asks; then Bob asks in the group:'
+answer "what's Carol's birthday?"
+answer "what's Carol's birthday?" --user bob --situation group
 
-printf '\nThe prompt when bob writes in a group; note what is withheld:\n'
-foreword --workspace "$workspace" explain --user bob --channel signal:bob --situation group
+scene '3. A provider fails. Foreword retries, and knows afterwards what happened:'
+answer $'!fail 429 times=2 retry-after=1\nwhen do we water the garden?'
+run trace last
 
-printf '\nAlice asks a question. The offline model needs no key; memory, tools and trust are real:\n'
-ask "what's Carol's birthday?"
-
-printf '\nBob asks the same in the group and does not get the answer:\n'
-ask "what's Carol's birthday?" --user bob --situation group
-
-printf '\nA provider is busy three times. Foreword retries:\n'
-ask $'!fail 429 times=3 retry-after=1\nwhen do we water the garden?'
-
-printf '\nThe status:\n'
-foreword --workspace "$workspace" status
-
-if command -v curl >/dev/null; then
-    printf '\nThe same over HTTP, for programs, web pages and messengers. Every request needs a token; the first start creates one:\n'
-    said="$(dirname "$workspace")/serve.log"
-    show "$bin --workspace $workspace serve --listen 127.0.0.1:0 &"
-    "$bin" --workspace "$workspace" serve --listen 127.0.0.1:0 >/dev/null 2>"$said" &
-    server=$!
-    trap 'kill "$server" 2>/dev/null || true' EXIT
-    until grep -q 'Ctrl-C stops' "$said"; do
-        kill -0 "$server" || { cat "$said" >&2; exit 1; }
-        sleep 0.1
-    done
-    url=$(sed -n 's/^listening on //p' "$said")
-    token=$(grep -o -m1 'fwd_[a-z0-9]*' "$said")
-    printf 'listening on %s\n' "$url"
-    post() {
-        show "curl -d '$2' $url$1"
-        curl -sS -H "Authorization: Bearer $token" -H 'content-type: application/json' -d "$2" "$url$1"
-        printf '\n'
-    }
-    post /api/v1/conversations '{"title":"Dinner"}'
-    conversation=$(curl -sS -H "Authorization: Bearer $token" "$url/api/v1/conversations?limit=1" | grep -o '"id":"[^"]*"' | head -1 | cut -d'"' -f4)
-    post "/api/v1/conversations/$conversation/messages" '{"text":"what is Carol'"'"'s birthday?"}'
-    kill "$server"
-    wait "$server" || true
-fi
-
-printf '\nCheck for problems:\n'
-foreword --workspace "$workspace" check
-
-keeper="$(dirname "$workspace")/keeper"
-printf '\nAn agent that may rewrite some of its own layers. All versions are kept in one SQLite file:\n'
-foreword init "$keeper" --blueprint sovereign >/dev/null
-show "echo 'Check the runway first, then act.' | $bin --workspace $keeper layers set 6 - --message 'one rule'"
-echo 'Check the runway first, then act.' | "$bin" --workspace "$keeper" layers set 6 - --message 'one rule'
-foreword --workspace "$keeper" layers rollback 6 --to 1 --yes
-foreword --workspace "$keeper" layers list
-foreword --workspace "$keeper" store check
+scene '4. A file is edited during a conversation. The frozen prompt stays the same bytes, so the cache still hits:'
+{
+    echo "who keeps the key to the shed?"
+    until [[ $("$bin" --json conversations list) == *'"garden"'* ]]; do sleep 0.2; done
+    sleep 1
+    printf '$ echo "Be brief." >> SOUL.md\n' >&2
+    echo 'Be brief.' >>"$FOREWORD_WORKSPACE/SOUL.md"
+    echo "and who waters on Mondays?"
+} | answer --conversation garden
+run cache --conversation garden
 
 cat <<NEXT
 
-The workspace is $workspace
+The workspace is $FOREWORD_WORKSPACE
 It is yours; remove it when you are done. Try next:
 
-  export FOREWORD_WORKSPACE=$workspace
-  \$EDITOR \$FOREWORD_WORKSPACE/SOUL.md     # change who it is,
-  $bin chat                  # talk to it,
-  $bin build                 # read the prompt word for word,
-  $bin serve                 # have it over HTTP: docs/server.md, docs/drop-in.md,
-  $bin serve --demo          # and see it on a web page, with sample data
-  $bin diff --a user=alice --b user=bob,channel=signal:bob,situation=group
+  export FOREWORD_WORKSPACE=$FOREWORD_WORKSPACE
+  $bin chat      # talk to it
+  $bin serve     # HTTP, WebSocket, web page, drop-in endpoints
   $bin --help
 NEXT
+
+if [[ -t 0 && -t 1 ]]; then
+    scene 'The web page, with sample data. Ctrl-C ends it.'
+    unset FOREWORD_WORKSPACE
+    trap 'rm -f "$log"' EXIT
+    exec "$bin" serve --demo --listen 127.0.0.1:0
+fi

@@ -67,7 +67,7 @@ install_tools() {
     ./scripts/postgres.sh install || true
     touch "$logs/postgres-installed"
     ./scripts/browser-tests.sh --install || true
-    for script in litellm mcp-servers mcp-client sdk-clients generated-clients api-fuzz; do
+    for script in litellm mcp-servers mcp-client sdk-clients generated-clients api-fuzz package-tests; do
         "./scripts/$script.sh" --install || true
     done
 }
@@ -128,6 +128,7 @@ logged "server with an MCP client" "it can't be installed from PyPI" ./scripts/m
 logged "with official SDKs" "they can't be installed from PyPI and npm" ./scripts/sdk-clients.sh
 logged "with generated clients" "the generators can't be installed from PyPI and npm" ./scripts/generated-clients.sh
 logged "HTTP interface against its OpenAPI document" "schemathesis can't be installed from PyPI" ./scripts/api-fuzz.sh
+logged "packages in clean places" "their tools can't be installed from PyPI and npm" ./scripts/package-tests.sh
 step "examples in the documentation" cargo test --doc --workspace
 step "documentation" env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps
 
