@@ -16,6 +16,8 @@ const results = process.env.FOREWORD_RESULTS ?? "test-results";
 
 export default defineConfig({
   testDir: "tests",
+  // Takes the pictures of the documentation: `make pictures`.
+  testIgnore: process.env.FOREWORD_PICTURES ? [] : ["pictures.spec.ts"],
   outputDir: `${results}/failures`,
   timeout: 90_000,
   expect: { timeout: 10_000 },

@@ -361,7 +361,7 @@ test("chat works with the keyboard alone", async ({ page, open }) => {
 
 test("screen reader announces the complete answer, not each word", async ({ page, open }) => {
   await open("#/chat");
-  await sendMessage(page, `!slow 60ms\n!say ${words(20).join(" ")}`);
+  await sendMessage(page, `!slow 200ms\n!say ${words(20).join(" ")}`);
   await expect(answers(page).last()).toContainText("word5 ");
   const announcer = page.locator("[data-announcer]");
   await expect(announcer).not.toContainText("word");
