@@ -15,9 +15,9 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -f "$log"' EXIT
 
 # progress PID: one line about the build, rewritten on a terminal until the process ends.
 progress() {
-    [[ -t 2 ]] || { printf 'Building foreword, two to three minutes the first time.\n' >&2; return; }
+    [[ -t 2 ]] || { printf 'Building foreword, about five minutes the first time.\n' >&2; return; }
     while kill -0 "$1" 2>/dev/null; do
-        printf '\rBuilding foreword: %d packages compiled, %d s (two to three minutes the first time) ' \
+        printf '\rBuilding foreword: %d packages compiled, %d s (about five minutes the first time) ' \
             "$(grep -c '^ *Compiling' "$log" || true)" "$SECONDS" >&2
         sleep 0.5
     done
